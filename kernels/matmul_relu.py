@@ -1,0 +1,268 @@
+"""Tiled matmul + ReLU: c = relu(a @ b), one tile of c a program.
+
+A program walks along K, multiplies a tile of a with a tile of b and adds the product to its sum in registers. ReLU is applied
+to the sum before it is written: unfused, c is written, read and written again. The order of the programs decides which strips
+of a and b are read at the same time: a two-dimensional grid, or groups of GROUP_M rows of tiles in a one-dimensional one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arguments import alike, dtype_name, run
+from .language import tl, triton
+from .operator import (
+    ITEMSIZE,
+    MAX_LOOPED,
+    Axis,
+    Expected,
+    Filling,
+    Launch,
+    Numbers,
+    Operator,
+    Preset,
+    Problem,
+    Size,
+    Step,
+    Tensor,
+    Tiling,
+    Tolerance,
+    Traffic,
+    cdiv,
+    next_power_of_2,
+    offset_type,
+    rounding,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+
+def pytorch(a: "torch.Tensor", b: "torch.Tensor") -> "torch.Tensor":
+    """Two kernels: the product goes to DRAM and comes back for the ReLU."""
+    import torch
+
+    product = a @ b
+    return torch.relu(product)
+
+
+@triton.jit
+def matmul_relu_kernel(
+    a_ptr, b_ptr, c_ptr, m, n, k,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr, OFFSET_TYPE: tl.constexpr,
+):  # fmt: skip
+    if GROUP_M == 0:
+        tile_m, tile_n = tl.program_id(axis=0), tl.program_id(axis=1)
+    else:
+        pid, tiles_m, tiles_n = tl.program_id(axis=0), tl.cdiv(m, BLOCK_M), tl.cdiv(n, BLOCK_N)
+        tile_m, tile_n = tl.swizzle2d(pid // tiles_n, pid % tiles_n, tiles_m, tiles_n, GROUP_M)
+    rows = tile_m.to(OFFSET_TYPE) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tile_n.to(OFFSET_TYPE) * BLOCK_N + tl.arange(0, BLOCK_N)
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, k, BLOCK_K):
+        inner = start + tl.arange(0, BLOCK_K)
+        mask_a = (rows[:, None] < m) & (inner[None, :] < k)
+        a = tl.load(a_ptr + rows[:, None] * k + inner[None, :], mask=mask_a, other=0.0)
+        mask_b = (inner[:, None] < k) & (columns[None, :] < n)
+        b = tl.load(b_ptr + inner[:, None].to(OFFSET_TYPE) * n + columns[None, :], mask=mask_b, other=0.0)
+        total = tl.dot(a, b, total, input_precision="ieee")
+    output = tl.where(total < 0, 0.0, total)  # NaN < 0 is false: a NaN stays, as torch.relu has it
+    mask = (rows[:, None] < m) & (columns[None, :] < n)
+    tl.store(c_ptr + rows[:, None] * n + columns[None, :], output.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+def grid(problem: Problem, meta: Mapping[str, int], divide: Callable[[int, int], int] = cdiv) -> tuple[int, ...]:
+    """Tiles down and across c; with GROUP_M in one dimension, to be taken in groups."""
+    tiles_m, tiles_n = divide(problem["m"], meta["BLOCK_M"]), divide(problem["n"], meta["BLOCK_N"])
+    return (tiles_m * tiles_n,) if meta["GROUP_M"] else (tiles_m, tiles_n)
+
+
+def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> Launch:
+    """Offsets reach the end of the last tile of the largest of the three matrices."""
+    m, n, k = problem["m"], problem["n"], problem["k"]
+    block_m, block_n, block_k = tiling["BLOCK_M"], tiling["BLOCK_N"], tiling["BLOCK_K"]
+    padded_m, padded_n, padded_k = (cdiv(m, block_m) * block_m, cdiv(n, block_n) * block_n, cdiv(k, block_k) * block_k)
+    furthest = max(padded_m * max(k, n), padded_k * n) + max(padded_k, padded_n)
+    return Launch(
+        kernel=matmul_relu_kernel,
+        grid=(*grid(problem, tiling.blocks, divide), 1, 1)[:3],
+        arguments={
+            "a_ptr": Tensor((m, k), problem.dtype, Filling(0)),
+            "b_ptr": Tensor((k, n), problem.dtype, Filling(1)),
+            "c_ptr": Tensor((m, n), problem.dtype),
+            "m": m,
+            "n": n,
+            "k": k,
+        },
+        constants={**tiling.blocks, "OFFSET_TYPE": offset_type(furthest)},
+        num_warps=tiling.num_warps,
+        num_stages=tiling.num_stages,
+    )
+
+
+def tiling(problem: Problem) -> Tiling:
+    """Square tiles of 64, smaller where the matrix is; 16 is the least that `tl.dot` takes on every target."""
+    side = {name: min(max(next_power_of_2(problem[name]), 16), 64) for name in ("m", "n", "k")}
+    blocks = Numbers(BLOCK_M=side["m"], BLOCK_N=side["n"], BLOCK_K=min(side["k"], 32), GROUP_M=0)
+    return Tiling(blocks, num_warps=4, num_stages=3)
+
+
+def matmul_relu(a: "torch.Tensor", b: "torch.Tensor", tiling: Tiling | None = None) -> "torch.Tensor":
+    """relu(a @ b) of two matrices; raises ValueError where the inner lengths differ or one is not a matrix."""
+    import torch
+
+    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
+        raise ValueError(f"a has {tuple(a.shape)} and b has {tuple(b.shape)}: (m, k) and (k, n) are needed.")
+    a, b = alike(a=a, b=b)
+    problem = Problem(Numbers(m=a.shape[0], n=b.shape[1], k=a.shape[1]), dtype_name(a))
+    c = torch.empty((a.shape[0], b.shape[1]), dtype=a.dtype, device=a.device)
+    launch = plan(problem, tiling or _rule(problem))
+    run(launch, a_ptr=a, b_ptr=b, c_ptr=c)
+    return c
+
+
+_rule = tiling
+
+
+def tile_of(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) -> tuple[int, int]:
+    """The tile of c that a program computes: in groups of GROUP_M rows of tiles, down the group first."""
+    group = tiling["GROUP_M"]
+    if not group:
+        return program[0], program[1]
+    tiles_m, tiles_n = cdiv(problem["m"], tiling["BLOCK_M"]), cdiv(problem["n"], tiling["BLOCK_N"])
+    first = program[0] // (group * tiles_n) * group
+    height = min(tiles_m - first, group)
+    within = program[0] % (group * tiles_n)
+    return first + within % height, within // height
+
+
+def program_of(problem: Problem, tiling: Tiling, tile_m: int, tile_n: int) -> int:
+    """The number of the program that computes a tile of c: the inverse of `tile_of`."""
+    group = tiling["GROUP_M"]
+    tiles_m, tiles_n = cdiv(problem["m"], tiling["BLOCK_M"]), cdiv(problem["n"], tiling["BLOCK_N"])
+    if not group:
+        return tile_m + tiles_m * tile_n
+    first = tile_m // group * group
+    height = min(tiles_m - first, group)
+    return first * tiles_n + tile_n * height + tile_m - first
+
+
+def owner(problem: Problem, tiling: Tiling, argument: str, element: int) -> int:
+    """The program that writes the element of c; of a and b, the program of the first tile that needs it."""
+    row, column = divmod(element, problem["k"] if argument == "a_ptr" else problem["n"])
+    tile_m = 0 if argument == "b_ptr" else row // tiling["BLOCK_M"]
+    tile_n = 0 if argument == "a_ptr" else column // tiling["BLOCK_N"]
+    return program_of(problem, tiling, tile_m, tile_n)
+
+
+def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) -> Iterator[Expected]:
+    """A tile of a and one of b for every turn along K, then the tile of c."""
+    m, n, k = problem["m"], problem["n"], problem["k"]
+    tile_m, tile_n = tile_of(problem, tiling, program)
+    rows = tile_m * tiling["BLOCK_M"] + np.arange(tiling["BLOCK_M"], dtype=np.int64)[:, None]
+    columns = tile_n * tiling["BLOCK_N"] + np.arange(tiling["BLOCK_N"], dtype=np.int64)[None, :]
+    for start in range(0, k, tiling["BLOCK_K"]):
+        inner = start + np.arange(tiling["BLOCK_K"], dtype=np.int64)
+        yield Expected("load", "a_ptr", rows * k + inner, (rows < m) & (inner < k))
+        yield Expected("load", "b_ptr", inner[:, None] * n + columns, (inner[:, None] < k) & (columns < n))
+    yield Expected("store", "c_ptr", rows * n + columns, (rows < m) & (columns < n))
+
+
+def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+    """Tiles down c, tiles across c."""
+    return (Axis.over(problem["m"], tiling["BLOCK_M"]), Axis.over(problem["n"], tiling["BLOCK_N"]))
+
+
+def feeds(problem: Problem, tiling: Tiling, output: str, element: int) -> dict[str, Any]:
+    """Its row of a and its column of b."""
+    row, column = divmod(element, problem["n"])
+    inner = np.arange(problem["k"])
+    return {"a_ptr": row * problem["k"] + inner, "b_ptr": inner * problem["n"] + column}
+
+
+def story(problem: Problem, tiling: Tiling) -> str:
+    """The launch in one sentence, numbers between `**`."""
+    down, across = axes(problem, tiling)
+    size = f"c is **{problem['m']:,}** by **{problem['n']:,}**"
+    if not down.programs or not across.programs:
+        return f"{size}: **0** programs, nothing to launch."
+    turns = cdiv(problem["k"], tiling["BLOCK_K"])
+    return (
+        f"{size} in tiles of {down.lanes:,} by {across.lanes:,}: **{down.programs:,} × {across.programs:,}** programs, "
+        f"each **{turns:,}** turn{'' if turns == 1 else 's'} along K."
+    )
+
+
+def traffic(problem: Problem, tiling: Tiling) -> Traffic:
+    """Fusing saves one write and one read of c; a and b are read either way."""
+    itemsize = ITEMSIZE[problem.dtype]
+    m, n, k = problem["m"], problem["n"], problem["k"]
+    operands, result = (itemsize * (m * k + k * n) if m and n else 0), itemsize * m * n
+    return Traffic(
+        unfused=(Step("a @ b", operands, result), Step("relu", result, result)),
+        fused=(Step("matmul_relu_kernel", operands, result),),
+    )
+
+
+def tolerance(problem: Problem) -> Tolerance:
+    """A float32 sum of k products."""
+    return rounding(problem.dtype, terms=problem["k"])
+
+
+def preset(m: int, n: int, k: int, block: int = 16, group: int = 0) -> tuple[Numbers, Numbers]:
+    """Sizes and square tiles of an example."""
+    return Numbers(m=m, n=n, k=k), Numbers(BLOCK_M=block, BLOCK_N=block, BLOCK_K=min(block, 32), GROUP_M=group)
+
+
+OPERATOR = Operator(
+    name="matmul_relu",
+    title="Matmul + ReLU",
+    lesson=6,
+    idea="Every program computes one tile of c: a strip of a times a strip of b, then ReLU.",
+    formula="c = relu(a @ b)",
+    sizes=(
+        Size("m", "Rows of a and of c.", default=56),
+        Size("n", "Columns of b and of c.", default=72),
+        Size("k", "Columns of a, rows of b: what every program walks along.", default=40, maximum=MAX_LOOPED),
+    ),
+    blocks=(
+        Size("BLOCK_M", "Rows of a tile of c.", default=16),
+        Size("BLOCK_N", "Columns of a tile of c.", default=16),
+        Size("BLOCK_K", "How far along K one turn reaches.", default=16),
+        Size(
+            "GROUP_M",
+            "0: a two-dimensional grid. Else the rows of tiles in a group of the one-dimensional order.",
+            default=0,
+        ),
+    ),
+    plan=plan,
+    tiling=tiling,
+    story=story,
+    axes=axes,
+    owner=owner,
+    accesses=accesses,
+    feeds=feeds,
+    grid=grid,
+    wrapper=matmul_relu,
+    pytorch=pytorch,
+    traffic=traffic,
+    tolerance=tolerance,
+    outputs=("c",),
+    family="tiles",
+    presets=(
+        Preset("Ragged tiles", "No size is a multiple of the tile: the last tiles are partly masked.", *preset(56, 72, 40)),
+        Preset(
+            "In groups",
+            "The same tiles in groups of two rows: neighbours in time share strips.",
+            *preset(56, 72, 40, group=2),
+        ),
+        Preset(
+            "4096",
+            "A size where the ReLU costs next to nothing: compute binds.",
+            *preset(4096, 4096, 4096, 64, 8),
+            "bfloat16",
+        ),
+    ),
+)

@@ -1,0 +1,291 @@
+"""The value types by which an operator is described; what runs or draws kernels knows operators only through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
+
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}
+DTYPES = tuple(ITEMSIZE)
+
+MAX_ELEMENTS = 2**40
+MAX_LOOPED = 2**20
+INT32_END = 2**31
+
+
+def cdiv(numerator: int, denominator: int) -> int:
+    """The quotient rounded up; 0 for a denominator of 0, where no grid exists."""
+    return -(-numerator // denominator) if denominator else 0
+
+
+def floordiv(numerator: int, denominator: int) -> int:
+    """The quotient rounded down; 0 for a denominator of 0, where no grid exists."""
+    return numerator // denominator if denominator else 0
+
+
+def next_power_of_2(number: int) -> int:
+    """The smallest power of two that is at least `number`; 1 for 0."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def offset_type(last_offset: int) -> str:
+    """The integer type that holds every offset up to `last_offset`, masked lanes included, without wrapping."""
+    return "int32" if last_offset < INT32_END else "int64"
+
+
+class Numbers(Mapping[str, int]):
+    """A mapping of names to whole numbers that can be hashed and never changes."""
+
+    def __init__(self, *others: Mapping[str, int], **numbers: int) -> None:
+        self._numbers = {key: value for mapping in (*others, numbers) for key, value in mapping.items()}
+
+    def __getitem__(self, name: str) -> int:
+        return self._numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self._numbers.items())))
+
+    def __repr__(self) -> str:
+        return f"Numbers({', '.join(f'{key}={value}' for key, value in self.items())})"
+
+
+@dataclass(frozen=True)
+class Size:
+    """A whole number that a person picks: a size of the problem, or of a block."""
+
+    name: str
+    meaning: str
+    default: int
+    maximum: int = MAX_ELEMENTS
+    minimum: int = 0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be computed: sizes by name and the dtype of the tensors."""
+
+    sizes: Numbers
+    dtype: str = "float32"
+
+    def __getitem__(self, name: str) -> int:
+        return self.sizes[name]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How the work is cut: block sizes by name (compile-time constants), warps a program, stages of the pipeline."""
+
+    blocks: Numbers
+    num_warps: int = 4
+    num_stages: int = 3
+
+    def __getitem__(self, name: str) -> int:
+        return self.blocks[name]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Seeded random values of an input, `mean + scale * noise(stream, index)`; see kernels/values.py."""
+
+    stream: int
+    mean: float = 0.0
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor that a kernel gets: contiguous, in row-major order; without a filling it is an output, uninitialised."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    filling: Filling | None = None
+
+    @property
+    def numel(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel * ITEMSIZE[self.dtype]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel: this alone is enough to trace, compile or run it.
+
+    `grid` has three dimensions; `arguments` are the run-time arguments in the order of the signature, tensors and numbers;
+    `constants` the compile-time ones, where a string names a type of `triton.language`.
+    """
+
+    kernel: Any
+    grid: tuple[int, int, int]
+    arguments: Mapping[str, Tensor | int | float]
+    constants: Mapping[str, int | str]
+    num_warps: int = 4
+    num_stages: int = 3
+
+    @property
+    def programs(self) -> int:
+        return prod(self.grid)
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        return {name: value for name, value in self.arguments.items() if isinstance(value, Tensor)}
+
+    def with_arguments(self, **arguments: int | float) -> Launch:
+        """The same launch with other numbers for some run-time arguments."""
+        return replace(self, arguments={**self.arguments, **arguments})
+
+    def with_constants(self, **constants: int | str) -> Launch:
+        """The same launch with other compile-time constants."""
+        return replace(self, constants={**self.constants, **constants})
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the programs: each has `lanes` lanes along it and uses `live` of them, the last one `last`."""
+
+    programs: int
+    lanes: int
+    live: int
+    last: int
+
+    @staticmethod
+    def over(extent: int, block: int, divide: Callable[[int, int], int] = cdiv) -> Axis:
+        """`extent` elements in blocks of `block`."""
+        programs = divide(extent, block)
+        last = min(block, extent - (programs - 1) * block) if programs else 0
+        return Axis(programs, block, block if programs > 1 else last, last)
+
+    @property
+    def total(self) -> int:
+        return max(self.programs - 1, 0) * self.live + self.last
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One load or store as the closed form has it: offsets in elements of the argument, and the mask, both of one shape."""
+
+    kind: str
+    argument: str
+    offsets: Any
+    mask: Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kernel of a computation: its name and the bytes of DRAM that a perfect cache would need."""
+
+    name: str
+    read: int
+    written: int
+
+    @property
+    def moved(self) -> int:
+        return self.read + self.written
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The kernels that PyTorch launches for the source text's version, and those of ours."""
+
+    unfused: tuple[Step, ...]
+    fused: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a result may be from float64: `absolute + relative * |reference|`."""
+
+    absolute: float
+    relative: float
+
+
+def rounding(dtype: str, terms: int = 1) -> Tolerance:
+    """The tolerance of a result stored in `dtype` after a float32 sum of `terms` products of numbers near 1.
+
+    Two units in the last place for the store; `terms` float32 roundings of a sum that grows like the square root of
+    `terms` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2), with a factor of 4 to spare.
+    """
+    unit = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
+    return Tolerance(absolute=unit / 2**6 + 4 * 2.0**-24 * max(terms, 1), relative=2 * unit)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named example: sizes, blocks and dtype, and one sentence that says what it shows."""
+
+    title: str
+    lesson: str
+    sizes: Numbers
+    blocks: Numbers
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True, repr=False)
+class Operator:
+    """All that is known of an operator; `plan` is enough for the pictures, what follows `tiling` is optional.
+
+    A tensor argument `x_ptr` of the launch is the input `x` of the wrapper and of PyTorch's version where it has a filling,
+    an output where it has none.
+
+    plan      -- (problem, tiling, divide) to the launch; pure; `divide` rounds the grid
+    tiling    -- (problem) to the launch rule's choice
+    story     -- (problem, tiling) to the sentence over the picture, numbers between `**`
+    axes      -- (problem, tiling) to the programs and their lanes
+    owner     -- (problem, tiling, argument, element) to the number of the program that writes it, or first reads it
+    accesses  -- (problem, tiling, program) to that program's loads and stores in order: the closed form
+    feeds     -- (problem, tiling, output argument, element) to the elements of each input that it depends on
+    grid      -- the grid function that the launch calls with the block sizes as `meta`
+    wrapper   -- torch tensors, named like the inputs, to the outputs named in `outputs`; takes `tiling=`
+    pytorch   -- the same in PyTorch, as the source texts have it
+    traffic   -- (problem, tiling) to the bytes moved, a step a kernel
+    tolerance -- (problem) to the largest difference from float64 that is rounding
+    amplifies -- inputs in float64 to a factor on the absolute tolerance by output, where a formula cancels large numbers
+    accumulates -- how outputs that are not final by themselves become so
+    """
+
+    name: str
+    title: str
+    lesson: int
+    idea: str
+    formula: str
+    sizes: tuple[Size, ...]
+    blocks: tuple[Size, ...]
+    plan: Callable[..., Launch]
+    tiling: Callable[[Problem], Tiling]
+    story: Callable[[Problem, Tiling], str] | None = None
+    axes: Callable[[Problem, Tiling], tuple[Axis, ...]] | None = None
+    owner: Callable[[Problem, Tiling, str, int], int] | None = None
+    accesses: Callable[[Problem, Tiling, tuple[int, int, int]], Iterator[Expected]] | None = None
+    feeds: Callable[[Problem, Tiling, str, int], Mapping[str, Any]] | None = None
+    grid: Callable[..., tuple[int, ...]] | None = None
+    wrapper: Callable[..., Any] | None = None
+    pytorch: Callable[..., Any] | None = None
+    traffic: Callable[[Problem, Tiling], Traffic] | None = None
+    tolerance: Callable[[Problem], Tolerance] | None = None
+    amplifies: Callable[..., Mapping[str, Any]] | None = None
+    outputs: tuple[str, ...] = ("output",)
+    accumulates: Mapping[str, str] = field(default_factory=dict)
+    presets: tuple[Preset, ...] = ()
+    family: str = "flat"
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name}>"
+
+    def limits(self, problem: Problem, inputs: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
+        """The largest difference from the float64 reference that is rounding, for every element of every output."""
+        tolerance = self.tolerance(problem)
+        factors = self.amplifies(**inputs) if self.amplifies else {}
+        return {
+            name: tolerance.absolute * factors.get(name, 1.0) + tolerance.relative * abs(exact)
+            for name, exact in reference.items()
+        }

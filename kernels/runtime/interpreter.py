@@ -1,0 +1,83 @@
+"""Triton's interpreter as this project needs it: repaired where a release is broken, relaxed for a picture where asked.
+
+A process interprets from its first import of Triton on, or never: it must be started with TRITON_INTERPRET=1. Raises
+ImportError on import where it was not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import triton
+import triton.language as tl
+from triton.language import core, semantic
+from triton.runtime import interpreter
+
+if not isinstance(tl.cdiv, interpreter.InterpretedFunction):
+    raise ImportError("Kernels are traced in a process that was started with TRITON_INTERPRET=1; this one was not.")
+
+
+def version() -> tuple[int, int]:
+    """The installed Triton's major and minor version."""
+    major, minor, *_ = triton.__version__.split(".")
+    return int(major), int(minor)
+
+
+def repair() -> None:
+    """Makes a loop over a run-time bound work on Triton 3.6 and older with NumPy 2.4 and newer.
+
+    There `int()` of a one-element array is refused (triton issue 9171; fixed in 3.7). Other releases are left alone.
+    """
+    if version() >= (3, 7) or getattr(interpreter, "_loops_repaired", False):
+        return
+    original = interpreter._patch_lang_tensor
+
+    def patched(tensor: Any, *args: Any) -> None:
+        original(tensor, *args)
+        tensor.__index__ = lambda self: int(self.handle.data.item())
+
+    interpreter._patch_lang_tensor = patched
+    interpreter._loops_repaired = True
+
+
+@contextlib.contextmanager
+def others_seen(note: Callable[[Any], None]) -> Iterator[None]:
+    """Tells `note` the `other` of every `tl.load` as the kernel gave it, for one trace.
+
+    The builder is not told of an `other` that is false in Python, so in the interpreter a single 0.0 looks like none at all.
+    """
+    load = semantic.TritonSemantic.load
+
+    def noting(self: Any, pointer: Any, mask: Any, other: Any, *rest: Any, **options: Any) -> Any:
+        note(other)
+        return load(self, pointer, mask, other, *rest, **options)
+
+    semantic.TritonSemantic.load = noting
+    try:
+        yield
+    finally:
+        semantic.TritonSemantic.load = load
+
+
+@contextlib.contextmanager
+def relaxed() -> Iterator[None]:
+    """Lets blocks have any length, for one trace: the tutorial draws blocks of 3, which Triton refuses."""
+    validate, arange = core.validate_block_shape, semantic.TritonSemantic.arange
+
+    def any_arange(self: Any, start: int, end: int, **options: Any) -> Any:
+        if end <= start or end - start & (end - start - 1) == 0:
+            return arange(self, start, end, **options)
+        whole = arange(self, 0, 1 << (end - start).bit_length())
+        part = interpreter.TensorHandle(whole.handle.data[: end - start] + start, tl.int32)
+        return core.tensor(part, core.block_type(tl.int32, [end - start]))
+
+    core.validate_block_shape = math.prod
+    semantic.TritonSemantic.arange = any_arange
+    try:
+        yield
+    finally:
+        core.validate_block_shape = validate
+        semantic.TritonSemantic.arange = arange

@@ -1,0 +1,62 @@
+"""Seeded random values as a pure function of an element's index.
+
+The tracer reads a few elements of a tensor that may have 2^40 of them, a launch fills the same tensor on a GPU, and both must
+show the same numbers. So a value is a hash of the index, in integer arithmetic that NumPy and torch do alike, and a single
+float32 multiplication.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .operator import Filling, Tensor
+
+if TYPE_CHECKING:
+    import torch
+
+# The sum of two uniform 16-bit numbers has a variance of 2 * 65536^2 / 12: this scales it to 1, within +-2.45.
+UNIT = 6**0.5 / 65536
+CHUNK = 2**26
+
+
+def noise(index: Any, stream: int, seed: int) -> Any:
+    """Whole numbers from -65535 to 65535, symmetric around 0, for int64 indices of NumPy or torch.
+
+    The mixing steps are Thomas Mueller's 32-bit integer hash (multiplier 0x45d9f3b); no product exceeds 63 bits.
+    """
+    mixed = (index + (index >> 32) * 977 + stream * 16777619 + seed * 40503) & 0xFFFFFFFF
+    for _ in range(2):
+        mixed = ((mixed >> 16) ^ mixed) * 0x45D9F3B & 0xFFFFFFFF
+    mixed = (mixed >> 16) ^ mixed
+    return (mixed & 0xFFFF) + (mixed >> 16) - 65535
+
+
+def round_to(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Float32 values rounded to the nearest that `dtype` holds; bfloat16 stays float32, which NumPy can show."""
+    if dtype == "bfloat16":
+        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+        return np.where(np.isnan(values), values, rounded.view(np.float32))
+    with np.errstate(over="ignore"):
+        return values.astype(dtype)
+
+
+def numpy_values(filling: Filling, dtype: str, index: np.ndarray, seed: int) -> np.ndarray:
+    """The values at `index` (any shape, int64), in the dtype (bfloat16 as float32)."""
+    unit = noise(index.astype(np.int64), filling.stream, seed).astype(np.float32) * np.float32(UNIT * filling.scale)
+    return round_to(unit + np.float32(filling.mean), dtype)
+
+
+def torch_values(tensor: Tensor, seed: int, device: str) -> torch.Tensor:
+    """The whole tensor on a device, in chunks that bound the int64 intermediates to half a gigabyte each."""
+    import torch
+
+    result = torch.empty(tensor.numel, dtype=getattr(torch, tensor.dtype), device=device)
+    filling = tensor.filling
+    for start in range(0, tensor.numel, CHUNK):
+        index = torch.arange(start, min(start + CHUNK, tensor.numel), device=device)
+        unit = noise(index, filling.stream, seed).float() * (UNIT * filling.scale)
+        result[start : start + CHUNK] = unit + filling.mean
+    return result.view(tensor.shape)

@@ -1,0 +1,51 @@
+"""Problems to test every operator with, drawn from what the operator says of its sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies
+
+from kernels import DTYPES, Numbers, Operator, Problem, Tiling
+from kernels.operator import Launch
+from kernels.values import numpy_values
+
+LARGEST = {"flat": 70, "rows": 20, "tiles": 20}
+
+
+@strategies.composite
+def problems(draw: strategies.DrawFn, operator: Operator, dtypes: tuple[str, ...] = ("float32",)) -> tuple[Problem, Tiling]:
+    """Small problems of every shape: empty, one element, exact fits and ragged ones, with any power of two as a block."""
+    most = LARGEST[operator.family]
+    sizes = {size.name: draw(strategies.integers(size.minimum, most)) for size in operator.sizes}
+    blocks = {}
+    for block in operator.blocks:
+        if block.name.startswith("BLOCK"):
+            blocks[block.name] = 2 ** draw(strategies.integers(0, 4 if operator.family == "tiles" else 5))
+        else:
+            blocks[block.name] = draw(strategies.integers(block.minimum, 5))
+    return Problem(Numbers(sizes), draw(strategies.sampled_from(dtypes))), Tiling(Numbers(blocks))
+
+
+def inputs(launch: Launch, seed: int = 0) -> dict[str, np.ndarray]:
+    """The whole inputs of a launch as NumPy arrays, named like the wrapper's parameters."""
+    found = {}
+    for name, tensor in launch.tensors.items():
+        if tensor.filling is not None:
+            values = numpy_values(tensor.filling, tensor.dtype, np.arange(tensor.numel), seed)
+            found[name.removesuffix("_ptr")] = values.reshape(tensor.shape)
+    return found
+
+
+def reference(operator: Operator, problem: Problem, launch: Launch, seed: int = 0) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """PyTorch's version in float64 on the very values of the inputs, and how far a result may be from it, by output."""
+    import torch
+
+    exact = {name: torch.from_numpy(array.astype(np.float64)) for name, array in inputs(launch, seed).items()}
+    result = operator.pytorch(**exact)
+    results = result if isinstance(result, tuple) else (result,)
+    found = dict(zip(operator.outputs, results, strict=True))
+    limits = operator.limits(problem, exact, found)
+    return {name: (tensor.numpy(), limits[name].numpy()) for name, tensor in found.items()}
+
+
+ALL_DTYPES = DTYPES
