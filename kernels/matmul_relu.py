@@ -223,8 +223,8 @@ OPERATOR = Operator(
     idea="Every program computes one tile of c: a strip of a times a strip of b, then ReLU.",
     formula="c = relu(a @ b)",
     sizes=(
-        Size("m", "Rows of a and of c.", default=56),
-        Size("n", "Columns of b and of c.", default=72),
+        Size("m", "Rows of a and of c.", default=40),
+        Size("n", "Columns of b and of c.", default=48),
         Size("k", "Columns of a, rows of b: what every program walks along.", default=40, maximum=MAX_LOOPED),
     ),
     blocks=(
@@ -252,11 +252,11 @@ OPERATOR = Operator(
     outputs=("c",),
     family="tiles",
     presets=(
-        Preset("Ragged tiles", "No size is a multiple of the tile: the last tiles are partly masked.", *preset(56, 72, 40)),
+        Preset("Ragged tiles", "No size is a multiple of the tile: the last tiles are partly masked.", *preset(40, 48, 40)),
         Preset(
             "In groups",
             "The same tiles in groups of two rows: neighbours in time share strips.",
-            *preset(56, 72, 40, group=2),
+            *preset(40, 48, 40, group=2),
         ),
         Preset(
             "4096",

@@ -93,11 +93,15 @@ class Tiling:
 
 @dataclass(frozen=True)
 class Filling:
-    """Seeded random values of an input, `mean + scale * noise(stream, index)`; see kernels/values.py."""
+    """Seeded random values of an input, `mean + scale * noise(stream, index)`; see kernels/values.py.
+
+    With a period they repeat: the index counts from 0 again after so many elements.
+    """
 
     stream: int
     mean: float = 0.0
     scale: float = 1.0
+    period: int = 0
 
 
 @dataclass(frozen=True)

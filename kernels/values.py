@@ -33,6 +33,10 @@ def noise(index: Any, stream: int, seed: int) -> Any:
     return (mixed & 0xFFFF) + (mixed >> 16) - 65535
 
 
+def _counted(filling: Filling, index: Any) -> Any:
+    return index % filling.period if filling.period else index
+
+
 def round_to(values: np.ndarray, dtype: str) -> np.ndarray:
     """Float32 values rounded to the nearest that `dtype` holds; bfloat16 stays float32, which NumPy can show."""
     if dtype == "bfloat16":
@@ -45,7 +49,9 @@ def round_to(values: np.ndarray, dtype: str) -> np.ndarray:
 
 def numpy_values(filling: Filling, dtype: str, index: np.ndarray, seed: int) -> np.ndarray:
     """The values at `index` (any shape, int64), in the dtype (bfloat16 as float32)."""
-    unit = noise(index.astype(np.int64), filling.stream, seed).astype(np.float32) * np.float32(UNIT * filling.scale)
+    unit = noise(_counted(filling, index.astype(np.int64)), filling.stream, seed).astype(np.float32) * np.float32(
+        UNIT * filling.scale
+    )
     return round_to(unit + np.float32(filling.mean), dtype)
 
 
@@ -57,6 +63,6 @@ def torch_values(tensor: Tensor, seed: int, device: str) -> torch.Tensor:
     filling = tensor.filling
     for start in range(0, tensor.numel, CHUNK):
         index = torch.arange(start, min(start + CHUNK, tensor.numel), device=device)
-        unit = noise(index, filling.stream, seed).float() * (UNIT * filling.scale)
+        unit = noise(_counted(filling, index), filling.stream, seed).float() * (UNIT * filling.scale)
         result[start : start + CHUNK] = unit + filling.mean
     return result.view(tensor.shape)

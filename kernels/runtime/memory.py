@@ -6,12 +6,15 @@ Every argument owns a slot of 2^44 bytes, its first element at `(slot + 1) << 44
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..operator import ITEMSIZE, Tensor
 from ..values import numpy_values, round_to
 
 SLOT_BITS = 44
+GAP_STREAM = 100
 PAGE_BITS = 12
 
 # A NaN whose bits say "nobody defined this": it spreads through arithmetic as real undefined values do, survives conversion
@@ -52,16 +55,24 @@ class VirtualTensor:
 
     def read(self, index: np.ndarray) -> np.ndarray:
         """The values at these elements of the storage (one-dimensional int64, in bounds)."""
-        if self.tensor.filling is None:
-            values = undefined(index.shape, self.numpy_dtype)
-        else:
-            values = numpy_values(self.tensor.filling, self.tensor.dtype, index, self.seed)
+        values = self._initial(index)
         for page in self._touched(index):
             here = index >> PAGE_BITS == page
             stored, written = self.pages[page]
             at = index[here] & (1 << PAGE_BITS) - 1
             values[here] = np.where(written[at], stored[at], values[here])
         return values
+
+    def _initial(self, index: np.ndarray) -> np.ndarray:
+        """What memory holds before the launch: in a strided view's gaps other values than those of the view."""
+        filling, stride = self.tensor.filling, self.stride_of_view
+        if filling is None:
+            return undefined(index.shape, self.numpy_dtype)
+        values = numpy_values(filling, self.tensor.dtype, index // stride, self.seed)
+        if stride == 1:
+            return values
+        gaps = numpy_values(replace(filling, stream=filling.stream + GAP_STREAM), self.tensor.dtype, index, self.seed)
+        return np.where(index % stride == 0, values, gaps)
 
     def write(self, index: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Stores, rounded to the dtype of the tensor; returns what memory then holds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,10 @@ EVERYTHING = Limits(turns=2**62, lanes=2**62)
 
 @dataclass(frozen=True)
 class Trace:
-    """What the chosen programs did. Incomplete where the time limit ended it; `dropped` counts accesses not kept."""
+    """What the chosen programs did. Incomplete where the time limit ended it; `dropped` counts accesses not kept.
+
+    `memory` holds the virtual tensors as the programs left them, by argument.
+    """
 
     programs: tuple[Program, ...]
     accesses: tuple[Access, ...]
@@ -111,3 +115,4 @@ class Trace:
     complete: bool
     dropped: int
     seconds: float
+    memory: Mapping[str, Any]

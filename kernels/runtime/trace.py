@@ -60,6 +60,7 @@ def trace(
         complete,
         recorder.dropped,
         time.perf_counter() - started,
+        memory,
     )
 
 

@@ -1,0 +1,88 @@
+"""What a launch would build, for any target, with no GPU: Triton compiles for targets that are not attached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..arguments import resolved
+from ..operator import INT32_END, Launch, Tensor
+from . import source
+from .device import Target
+from .limits import refusal, shared_refusal
+
+_POINTERS = {"float32": "*fp32", "float16": "*fp16", "bfloat16": "*bf16"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a launch would be accepted on a target; if not, why, in the words of `who` refuses it."""
+
+    launchable: bool
+    target: str
+    who: str | None = None
+    reason: str | None = None
+    line: int | None = None
+
+
+def source_of(launch: Launch) -> Any:
+    """The kernel with the types and the specialisation that a launch gives it.
+
+    As `JITFunction.run` does: a whole number equal to 1 becomes a constant, one divisible by 16 and an aligned pointer are
+    marked so, and a number past 2^31 - 1 is 64 bits wide.
+    """
+    from triton.compiler import ASTSource
+
+    constants = resolved(launch.constants)
+    signature, constexprs, attributes = {}, {}, {}
+    for position, name in enumerate(launch.kernel.arg_names):
+        value = constants.get(name, launch.arguments.get(name))
+        if name in constants or value == 1:
+            signature[name], constexprs[(position,)] = "constexpr", value
+            continue
+        signature[name] = _type_of(value)
+        if isinstance(value, Tensor) or (isinstance(value, int) and value % 16 == 0):
+            attributes[(position,)] = [["tt.divisibility", 16]]
+    return ASTSource(launch.kernel, signature, constexprs, attributes)
+
+
+def _type_of(value: Tensor | int | float) -> str:
+    if isinstance(value, Tensor):
+        return _POINTERS[value.dtype]
+    if isinstance(value, float):
+        return "fp32"
+    return "i32" if -INT32_END <= value < INT32_END else "i64"
+
+
+def build(launch: Launch, target: Target) -> Any:
+    """Compiles (or takes from Triton's cache) and returns Triton's CompiledKernel; raises what Triton raises."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+
+    options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
+    return triton.compile(source_of(launch), GPUTarget(target.backend, target.arch, target.warp_size), options)
+
+
+def verdict(launch: Launch, target: Target) -> Verdict:
+    """Asks the hardware's limits and Triton's compiler."""
+    if reason := refusal(launch, target):
+        return Verdict(False, target.name, "hardware", reason)
+    try:
+        compiled = build(launch, target)
+    except Exception as error:
+        reason, line = in_words(error, launch)
+        return Verdict(False, target.name, "Triton", reason, line)
+    if reason := shared_refusal(compiled.metadata.shared, target):
+        return Verdict(False, target.name, "hardware", reason)
+    return Verdict(True, target.name)
+
+
+def in_words(error: BaseException, launch: Launch) -> tuple[str, int | None]:
+    """Triton's own sentence, without the source that it prints around it, and the line of the kernel that it means."""
+    inner = error
+    while inner.__cause__ is not None:
+        inner = inner.__cause__
+    words = getattr(inner, "error_message", None) or str(inner) or type(inner).__name__
+    place = getattr(error, "node", None)
+    line = place.lineno + source.source_of(launch.kernel).first - 1 if place is not None else None
+    return words.strip().split("\n")[-1], line

@@ -1,0 +1,166 @@
+"""Draws a picture: chooses the programs to look at, traces them, and keeps what a page can show. Runs in the trace worker."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..operator import Launch, Tensor
+from .faults import changed, faults, never_written
+from .memory import is_undefined
+from .picture import WHOLE, WINDOW, Memory, Picture, Place, cells, grouped, touched, values_at
+from .records import Access, Limits, Trace, Turn, linear, unravel
+from .request import Request
+
+ALL_PROGRAMS = 64
+ALL_LANES = 512
+ROWS = 8
+AROUND = 8
+OTHERS_SECONDS = 0.1
+LIMITS = Limits()
+MOST_LANES = 2**20
+
+
+def lanes_of(request: Request) -> int:
+    """How many lanes a program has along its axes, by the closed form; 0 where the operator declares none."""
+    axes = request.description.axes
+    return prod(axis.lanes for axis in axes(request.problem, request.tiling)) if axes else 0
+
+
+def programs_to_trace(launch: Launch, lanes: int, chosen: int) -> list[int]:
+    """All programs of a small launch; else the first, the last, the chosen one and those around it that a window shows."""
+    count = launch.programs
+    if count <= ALL_PROGRAMS and count * lanes <= ALL_LANES:
+        return list(range(count))
+    around = min(AROUND, -(-WINDOW // max(lanes, 1)))
+    near = range(max(chosen - around, 0), min(chosen + around + 1, count))
+    return sorted({0, *near, count - 1})
+
+
+def programs_to_show(traced: list[int], chosen: int) -> list[int]:
+    """At most eight of the traced programs: the first, the last, and those nearest to the chosen one."""
+    if len(traced) <= ROWS:
+        return traced
+    nearest = sorted(traced[1:-1], key=lambda number: (abs(number - chosen), number))[: ROWS - 2]
+    return sorted({traced[0], *nearest, chosen, traced[-1]})
+
+
+@functools.lru_cache(maxsize=4)
+def traces(request: Request, chosen: int, limits: Limits, alone: bool) -> tuple[Trace, Trace]:
+    """The chosen program's trace, with its variables, and that of the other programs to look at."""
+    from .trace import trace
+
+    launch = request.launch()
+    program = unravel(chosen, launch.grid)
+    options = {"seed": request.seed, "what_if": request.changes()}
+    own = trace(launch, [program], watched=program, limits=limits, **options)
+    numbers = [] if alone or not own.complete else programs_to_trace(launch, lanes_of(request), chosen)
+    others = [unravel(number, launch.grid) for number in numbers if number != chosen]
+    return own, trace(launch, others, limits=replace(limits, turns=2, seconds=OTHERS_SECONDS), **options)
+
+
+def draw(
+    request: Request, chosen: int, step: int | None = None, lane: int = 0, limits: Limits = LIMITS, alone: bool = False
+) -> Picture:
+    """The picture of a launch with one program chosen, at a step of it (the last where None); `lane` places the window.
+
+    Traces the chosen program first; with `alone` only that.
+    """
+    started = time.perf_counter()
+    launch = request.launch()
+    if not launch.programs or lanes_of(request) > MOST_LANES:
+        return _empty(launch, started)
+    chosen = min(chosen, launch.programs - 1)
+    own, rest = traces(request, chosen, limits, alone)
+    at = len(own.steps) - 1 if step is None else max(min(step, len(own.steps) - 1), 0)
+    everything = sorted((*own.accesses, *rest.accesses), key=lambda access: linear(access.program, launch.grid))
+    numbers = sorted({chosen, *(linear(program, launch.grid) for program in rest.programs)})
+    shown = tuple(unravel(number, launch.grid) for number in programs_to_show(numbers, chosen))
+    kept = [access for access in everything if access.program in shown]
+    before = sum(linear(access.program, launch.grid) < chosen for access in kept)
+    here = own.steps[at].turns if own.steps else ()
+    return Picture(
+        grid=launch.grid,
+        chosen=unravel(chosen, launch.grid),
+        shown=shown,
+        accesses=tuple(grouped(access, _detailed(access, chosen, launch, here)) for access in kept),
+        steps=tuple(Place(taken.line, taken.turns) for taken in own.steps),
+        step=at,
+        values=values_at(own.steps, at),
+        active=tuple(before + number for number in own.steps[at].accesses) if own.steps else (),
+        memory=tuple(_memory(launch, name, (own, rest), everything, lane) for name in launch.tensors),
+        faults=_faults(request, launch, everything, limits),
+        complete=own.complete,
+        origin="traced",
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _detailed(access: Access, chosen: int, launch: Launch, here: tuple[Turn, ...]) -> bool:
+    """Whether an access is drawn lane by lane: in the first turn of its loops, or in the turn of the step that is shown."""
+    first = all(turn.index == 0 for turn in access.turns)
+    return first or (linear(access.program, launch.grid) == chosen and access.turns == here)
+
+
+def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits: Limits) -> tuple[str, ...]:
+    """Out of bounds and strayed lanes; with a what-if also what it leaves unwritten and which stored values it changes."""
+    from .trace import trace
+
+    operator = request.description
+
+    def owner(argument: str, element: int) -> int | None:
+        return operator.owner(request.problem, request.tiling, argument, element) if operator.owner else None
+
+    found = faults(accesses, launch, owner)
+    if not request.what_if:
+        return found
+    plain = request.without_change().launch()
+    if request.what_if == "floor_grid":
+        axes = operator.axes(request.problem, request.tiling) if operator.axes else ()
+        return (*found, *never_written(plain, launch, axes))
+    programs = list(dict.fromkeys(access.program for access in accesses))
+    unchanged = trace(plain, programs, seed=request.seed, limits=limits)
+    return (*found, changed(unchanged.accesses, accesses, request.what_if))
+
+
+def _memory(launch: Launch, name: str, traces: tuple[Trace, Trace], accesses: Sequence[Access], lane: int) -> Memory:
+    """The window around the chosen program's first element of the argument, or the whole of a small argument."""
+    tensor = launch.tensors[name]
+    chosen, others = traces
+    own = [access for access in chosen.accesses if access.argument == name]
+    start, count = _window(tensor, own, lane)
+    index = np.arange(start, start + count, dtype=np.int64)
+    values = np.asarray(chosen.memory[name].read(index), np.float32)
+    theirs = np.asarray(others.memory[name].read(index), np.float32) if name in others.memory else values
+    values = np.where(is_undefined(values), theirs, values)
+    touching = [access for access in accesses if access.argument == name]
+    return Memory(
+        name,
+        tensor.shape,
+        tensor.dtype,
+        cells(values, start, touching, launch.grid),
+        touched(tensor, own, "load"),
+        touched(tensor, own, "store"),
+    )
+
+
+def _window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
+    """First element and number of elements."""
+    if tensor.numel <= WHOLE:
+        return 0, tensor.numel
+    middle = 0
+    if own:
+        offsets = own[0].offsets.reshape(-1)
+        middle = int(offsets[min(lane, offsets.size - 1)])
+    return max(0, min(middle - WINDOW // 8, tensor.numel - WINDOW)), WINDOW
+
+
+def _empty(launch: Launch, started: float) -> Picture:
+    """What is left where there is no program, or none that can be traced."""
+    nothing = (0, 0, 0)
+    return Picture(launch.grid, nothing, (), (), (), 0, {}, (), (), (), True, "traced", time.perf_counter() - started)

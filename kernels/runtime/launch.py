@@ -1,0 +1,255 @@
+"""One real launch, on a GPU or in Triton's interpreter, compared with PyTorch and with float64."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import adjustments, interpreted
+from ..operator import Launch
+from ..values import torch_values
+from .request import Request, first_input
+
+if TYPE_CHECKING:
+    import torch
+
+CHUNK = 2**26
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far one output is from PyTorch and from float64, in absolute terms, at most.
+
+    `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element.
+    """
+
+    output: str
+    from_pytorch: float
+    from_float64: float
+    share: float
+    index: int
+
+    @property
+    def within(self) -> bool:
+        return self.share <= 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a launch gave. `engine` is "GPU" or "interpreter"; `compile_seconds` is None where nothing was compiled."""
+
+    device: str
+    engine: str
+    grid: tuple[int, int, int]
+    blocks: Mapping[str, int]
+    printed: Mapping[str, str]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+    compile_seconds: float | None
+    from_cache: bool
+    versions: Mapping[str, str]
+
+    @property
+    def within(self) -> bool:
+        return all(difference.within for difference in self.differences)
+
+
+def needed_bytes(launch: Launch) -> int:
+    """Memory for the tensors of a launch, in bytes; the comparison needs up to a few hundred megabytes more."""
+    return sum(tensor.nbytes for tensor in launch.tensors.values())
+
+
+def launch_once(request: Request, device: str, progress: Callable[[int, int], None] | None = None) -> Result:
+    """Fills the inputs, calls the operator's wrapper on the device ("cuda" or "cpu"), compares every output.
+
+    In the interpreter `progress` gets the programs done and their number. Raises MemoryError, with figures, where the tensors
+    do not fit, and what Triton raises.
+    """
+    import torch
+    import triton
+
+    operator, launch = request.description, request.launch()
+    _refuse_too_large(launch, device)
+    inputs = prepared(request, launch, device)
+    slow = interpreted(launch.kernel)
+    with _compile_times() as times, _reported(launch.programs, progress if slow else None):
+        given = operator.wrapper(**inputs, tiling=request.tiling)
+    outputs = dict(zip(operator.outputs, given if isinstance(given, tuple) else (given,), strict=True))
+    notes = adjustments(inputs)
+    if slow and request.problem.dtype == "bfloat16":
+        notes.append("Triton's interpreter has no bfloat16: computed in float32, rounded to bfloat16 when stored.")
+    return Result(
+        device="Triton's interpreter on the CPU" if slow else torch.cuda.get_device_name(),
+        engine="interpreter" if slow else "GPU",
+        grid=launch.grid,
+        blocks=dict(request.tiling.blocks),
+        printed={name: _printed(tensor) for name, tensor in outputs.items()},
+        differences=tuple(_differences(request, inputs, outputs)),
+        notes=tuple(notes),
+        compile_seconds=sum(seconds for seconds, _ in times) if times else None,
+        from_cache=bool(times) and all(cached for _, cached in times),
+        versions={"torch": torch.__version__, "triton": triton.__version__},
+    )
+
+
+def prepared(request: Request, launch: Launch, device: str) -> dict[str, torch.Tensor]:
+    """The inputs by the wrapper's names, the first laid out in memory as the request wants it."""
+    first = first_input(launch)
+    return {
+        name.removesuffix("_ptr"): laid_out(values, request.layout if name == first else "contiguous")
+        for name, tensor in launch.tensors.items()
+        if tensor.filling is not None
+        for values in [torch_values(tensor, request.seed, device)]
+    }
+
+
+def laid_out(values: torch.Tensor, layout: str) -> torch.Tensor:
+    """The same values in another memory layout; see LAYOUTS."""
+    if layout == "strided":
+        longer = values.new_zeros((*values.shape[:-1], values.shape[-1] * 2))
+        longer[..., ::2] = values
+        return longer[..., ::2]
+    if layout == "transposed":
+        return values.t().contiguous().t()
+    if layout == "broadcast" and values.numel():
+        return values[:1].expand(values.shape)
+    return values
+
+
+def _refuse_too_large(launch: Launch, device: str) -> None:
+    import torch
+
+    needed = needed_bytes(launch)
+    if device == "cpu":
+        import os
+
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4 if hasattr(os, "sysconf") else 2**31
+    else:
+        free, _ = torch.cuda.mem_get_info()
+    if needed > free * 0.9:
+        where = "a quarter of this machine's memory" if device == "cpu" else "the GPU's free memory"
+        raise MemoryError(
+            f"The tensors need {needed / 1e9:,.1f} GB, and {where} is {free / 1e9:,.1f} GB: "
+            f"about {free * 0.9 / needed:.0%} of the elements fit."
+        )
+
+
+@contextlib.contextmanager
+def _compile_times() -> Iterator[list[tuple[float, bool]]]:
+    """Collects (seconds, taken from the cache) for every kernel that Triton compiles meanwhile."""
+    from triton import knobs
+
+    times: list[tuple[float, bool]] = []
+    before = knobs.compilation.listener
+    knobs.compilation.listener = lambda **facts: times.append((facts["times"].total / 1e6, facts["cache_hit"]))
+    try:
+        yield times
+    finally:
+        knobs.compilation.listener = before
+
+
+@contextlib.contextmanager
+def _reported(programs: int, progress: Callable[[int, int], None] | None) -> Iterator[None]:
+    """Reports the interpreter's programs as they start, at most five times a second."""
+    if progress is None:
+        yield
+        return
+    from triton.runtime.interpreter import interpreter_builder
+
+    original, done, last = interpreter_builder.set_grid_idx, 0, 0.0
+
+    def counting(x: int, y: int, z: int) -> None:
+        nonlocal done, last
+        if time.monotonic() - last > 0.2:
+            last = time.monotonic()
+            progress(done, programs)
+        done += 1
+        original(x, y, z)
+
+    interpreter_builder.set_grid_idx = counting
+    try:
+        yield
+    finally:
+        del interpreter_builder.set_grid_idx
+
+
+def _printed(tensor: torch.Tensor) -> str:
+    """The tensor as PyTorch prints it: its first and last elements."""
+    import torch
+
+    torch.set_printoptions(threshold=24, edgeitems=3, linewidth=100, precision=4)
+    return str(tensor.cpu())
+
+
+def _differences(
+    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
+) -> Iterator[Difference]:
+    """Compares all outputs, in slices of the first dimension where they do not depend on each other."""
+    if not all(output.numel() for output in outputs.values()):
+        yield from (Difference(name, 0.0, 0.0, 0.0, 0) for name in outputs)
+        return
+    found: dict[str, list[Difference]] = {name: [] for name in outputs}
+    for start, part_inputs, part_outputs in _slices(request, inputs, outputs):
+        for difference in _compared(request, part_inputs, part_outputs, start):
+            found[difference.output].append(difference)
+    for name, parts in found.items():
+        worst = max(parts, key=lambda part: part.share)
+        furthest = [max(getattr(part, field) for part in parts) for field in ("from_pytorch", "from_float64")]
+        yield Difference(name, *furthest, worst.share, worst.index)
+
+
+def _slices(
+    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
+) -> Iterator[tuple[int, dict[str, torch.Tensor], dict[str, torch.Tensor]]]:
+    """(first row, inputs, outputs): rows of the first dimension, few enough to compare in float64 without filling memory.
+
+    Only where a row of the output needs just that row of the inputs; else everything at once.
+    """
+    first = next(iter(inputs.values()))
+    length, row = first.shape[0], prod(first.shape[1:])
+    apart = not request.description.accumulates and request.description.family in ("flat", "rows")
+    step = max(CHUNK // max(row, 1), 1) if apart else length
+    for start in range(0, length, step):
+        here = slice(start, start + step)
+        yield start * row, _part(inputs, first.dim(), here), _part(outputs, first.dim(), here)
+
+
+def _part(tensors: Mapping[str, torch.Tensor], dimensions: int, here: slice) -> dict[str, torch.Tensor]:
+    """The rows of those tensors that have as many dimensions as the first input; the others, a weight, whole."""
+    return {name: tensor[here] if tensor.dim() == dimensions else tensor for name, tensor in tensors.items()}
+
+
+def _compared(
+    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor], start: int
+) -> Iterator[Difference]:
+    import torch
+
+    operator = request.description
+    exact_inputs = {name: tensor.double() for name, tensor in inputs.items()}
+    exact = _named(operator.outputs, operator.pytorch(**exact_inputs))
+    theirs = _named(operator.outputs, operator.pytorch(**inputs))
+    limits = operator.limits(request.problem, exact_inputs, exact)
+    for name, output in outputs.items():
+        from_exact = distance(output, exact[name])
+        shares = torch.where(from_exact == 0, 0.0, from_exact / limits[name]).nan_to_num(nan=float("inf")).flatten()
+        worst = int(shares.argmax())
+        largest = [float(apart.max()) for apart in (distance(output, theirs[name]), from_exact)]
+        yield Difference(name, *largest, float(shares[worst]), start + worst)
+
+
+def _named(names: tuple[str, ...], result: Any) -> dict[str, torch.Tensor]:
+    return dict(zip(names, result if isinstance(result, tuple) else (result,), strict=True))
+
+
+def distance(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
+    """|ours - theirs| in float64; 0 where both are NaN or the same infinity, infinite where only one is."""
+    import torch
+
+    ours, theirs = ours.double(), theirs.double()
+    same = (ours == theirs) | (ours.isnan() & theirs.isnan())
+    apart = torch.nan_to_num((ours - theirs).abs(), nan=float("inf"))
+    return torch.where(same, 0.0, apart)

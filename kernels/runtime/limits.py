@@ -1,0 +1,48 @@
+"""What may be launched: the hardware's limits, in words, and the nearest values that are legal."""
+
+from __future__ import annotations
+
+from ..operator import Launch
+from .device import Target
+
+MAX_LANES = 2**20  # TRITON_MAX_TENSOR_NUMEL in triton/_utils.py
+
+
+def nearest_powers(value: int, most: int) -> tuple[int, ...]:
+    """The powers of two next to `value`, from 1 to `most`; one where it is the only one."""
+    if value <= 1:
+        return (1,)
+    if value >= most:
+        return (most,)
+    below = 1 << value.bit_length() - 1
+    return (below,) if below == value else (below, 2 * below)
+
+
+def legal_values(name: str, value: int, target: Target) -> tuple[int, ...]:
+    """The nearest values of a block size or of num_warps that Triton and the target take."""
+    return nearest_powers(value, target.threads // target.warp_size if name == "num_warps" else MAX_LANES)
+
+
+def refusal(launch: Launch, target: Target) -> str | None:
+    """Why the hardware would refuse this launch, whatever the kernel; None where it would not."""
+    for axis, programs, most in zip("xyz", launch.grid, target.grid, strict=True):
+        if programs > most:
+            hint = "; the axis x takes more" if axis != "x" else ""
+            return f"{target.name} takes {most:,} programs along {axis}, and the grid has {programs:,}{hint}."
+    threads = launch.num_warps * target.warp_size
+    if threads > target.threads:
+        return (
+            f"{launch.num_warps} warps of {target.warp_size} are {threads:,} threads a program, "
+            f"and {target.name} takes {target.threads:,}."
+        )
+    return None
+
+
+def shared_refusal(shared_bytes: int, target: Target) -> str | None:
+    """Why a program with that much shared memory cannot start; None where it can, or where the limit is not known."""
+    if target.shared_bytes is None or shared_bytes <= target.shared_bytes:
+        return None
+    return (
+        f"A program needs {shared_bytes:,} bytes of shared memory, and {target.name} gives it {target.shared_bytes:,}: "
+        "smaller tiles or fewer stages fit."
+    )

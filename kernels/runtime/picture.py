@@ -1,0 +1,220 @@
+"""What a page draws of a launch: accesses of a few programs, the steps of one, the memory around it; bounded at any size.
+
+Plain values that go from the trace worker to the page, and into the shipped files of recorded pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..operator import Tensor
+from .memory import is_undefined
+from .records import Access, Program, Step, Turn, Variable, linear
+
+GROUPS = 64
+GROUPS_2D = 16
+WHOLE = 2048
+WINDOW = 40
+SAMPLE = 64
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """One access of one program, lanes in groups: `group` lanes along each axis make one element of the arrays.
+
+    `first` and `last` are offsets; `live`, `excluded` (by the kernel's mask) and `out_of_bounds` count lanes. Values are there
+    where every lane is its own group.
+    """
+
+    kind: str
+    argument: str
+    program: Program
+    line: int
+    turns: tuple[Turn, ...]
+    dtype: str
+    shape: tuple[int, ...]
+    group: tuple[int, ...]
+    first: np.ndarray
+    last: np.ndarray
+    live: np.ndarray
+    excluded: np.ndarray
+    out_of_bounds: np.ndarray
+    values: np.ndarray | None
+    defined: np.ndarray | None
+
+    @property
+    def lanes(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A variable: all its lanes, or the first and last of many; `index` says which. A pointer names its argument."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    argument: str | None
+    index: np.ndarray
+    values: np.ndarray
+    defined: np.ndarray
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement that the chosen program ran: its line and the turns of the loops around it."""
+
+    line: int
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some elements of an argument: values, the number of the program that writes or else first reads each, and how many
+    accesses touch it; the owner is -1 where no traced program does.
+    """
+
+    start: int
+    values: np.ndarray
+    defined: np.ndarray
+    owner: np.ndarray
+    touches: np.ndarray
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One argument: a window of its elements, and a map of which parts of it the chosen program reads or writes.
+
+    `read` and `written` hold the share of the elements in each part, over `shape` cut into a grid of at most 64 by 64 parts.
+    """
+
+    argument: str
+    shape: tuple[int, ...]
+    dtype: str
+    cells: Cells
+    read: np.ndarray
+    written: np.ndarray
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A launch to be drawn, at one step of the chosen program.
+
+    `steps` are all its statements, in order; `values` the variables that each line had assigned at `step`; `active` its
+    accesses by number. Only accesses of first turns, and of the turn at `step`, are in detail; others are one group.
+    `origin` is "traced", "recorded" or "formula"; where not complete, a long loop was left before its end.
+    """
+
+    grid: Program
+    chosen: Program
+    shown: tuple[Program, ...]
+    accesses: tuple[Lanes, ...]
+    steps: tuple[Place, ...]
+    step: int
+    values: Mapping[int, Mapping[str, Sample]]
+    active: tuple[int, ...]
+    memory: tuple[Memory, ...]
+    faults: tuple[str, ...]
+    complete: bool
+    origin: str
+    seconds: float
+
+    def accesses_of(self, program: Program) -> tuple[Lanes, ...]:
+        """The accesses of one of the shown programs, in order."""
+        return tuple(access for access in self.accesses if access.program == program)
+
+
+def grouped(access: Access, detailed: bool = True) -> Lanes:
+    """Lanes in at most 64 groups, or 16 by 16 of a tile; without detail in one group."""
+    shape = access.offsets.shape or (1,)
+    most = (GROUPS if len(shape) == 1 else GROUPS_2D) if detailed else 1
+    group = tuple(-(-length // most) for length in shape)
+    single = all(size == 1 for size in group)
+    offsets = access.offsets.reshape(shape)
+    return Lanes(
+        access.kind,
+        access.argument,
+        access.program,
+        access.line,
+        access.turns,
+        access.dtype,
+        shape,
+        group,
+        _corner(offsets, group, first=True),
+        _corner(offsets, group, first=False),
+        _counted(access.live.reshape(shape), group),
+        _counted(~access.mask.reshape(shape), group),
+        _counted(access.out_of_bounds.reshape(shape), group),
+        access.values.reshape(shape).astype(np.float32) if single else None,
+        access.defined.reshape(shape) if single else None,
+    )
+
+
+def _corner(offsets: np.ndarray, group: tuple[int, ...], first: bool) -> np.ndarray:
+    """The first or last offset of every group."""
+    for axis, size in enumerate(group):
+        length = offsets.shape[axis]
+        starts = np.arange(0, length, size)
+        offsets = np.take(offsets, starts if first else np.minimum(starts + size, length) - 1, axis=axis)
+    return offsets
+
+
+def _counted(flags: np.ndarray, group: tuple[int, ...]) -> np.ndarray:
+    """How many lanes of every group have the flag."""
+    counts = flags.astype(np.int32)
+    for axis, size in enumerate(group):
+        counts = np.add.reduceat(counts, np.arange(0, counts.shape[axis], size), axis=axis)
+    return counts
+
+
+def sampled(variable: Variable) -> Sample:
+    """All lanes up to 64, else the first four and the last two."""
+    flat = variable.values.reshape(-1)
+    index = np.arange(flat.size) if flat.size <= SAMPLE else np.array([0, 1, 2, 3, flat.size - 2, flat.size - 1])
+    values = flat[index]
+    return Sample(variable.dtype, variable.values.shape, variable.argument, index, values, ~is_undefined(values))
+
+
+def values_at(steps: Sequence[Step], step: int) -> dict[int, dict[str, Sample]]:
+    """What each line had last assigned when this step was done."""
+    latest = {taken.line: taken.changes for taken in steps[: step + 1] if taken.changes}
+    return {line: {name: sampled(variable) for name, variable in changes.items()} for line, changes in latest.items()}
+
+
+def part_of(length: int, most: int = GROUPS) -> int:
+    """How many elements of an axis one part of a map stands for."""
+    return max(-(-length // most), 1)
+
+
+def as_rows(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of an argument; a vector is one row."""
+    return (shape[0], shape[1]) if len(shape) == 2 else (1, prod(shape))
+
+
+def touched(tensor: Tensor, accesses: Sequence[Access], kind: str) -> np.ndarray:
+    """The share of the elements of every part of the argument that these accesses of one kind touch."""
+    rows, columns = as_rows(tensor.shape)
+    high, wide = part_of(rows), part_of(columns, 2 * GROUPS if rows == 1 else GROUPS)
+    share = np.zeros((max(-(-rows // high), 1), max(-(-columns // wide), 1)), np.float32)
+    for access in accesses:
+        if access.kind == kind and columns:
+            inside = access.offsets[access.live & ~access.out_of_bounds].reshape(-1)
+            row, column = np.divmod(inside, columns)
+            np.add.at(share, (row // high, column // wide), 1.0 / (high * wide))
+    return np.minimum(share, 1.0)
+
+
+def cells(values: np.ndarray, start: int, accesses: Sequence[Access], grid: Program) -> Cells:
+    """Elements from `start` on with these values; their owners are the programs that store them, or else first load them."""
+    owner, count = np.full(values.size, -1, np.int64), np.zeros(values.size, np.int32)
+    for kind in ("load", "store"):
+        for access in (access for access in accesses if access.kind == kind):
+            inside = access.offsets[access.live & ~access.out_of_bounds].reshape(-1) - start
+            here = np.unique(inside[(inside >= 0) & (inside < values.size)])
+            fresh = here[owner[here] < 0] if kind == "load" else here
+            owner[fresh] = linear(access.program, grid)
+            count[here] += 1
+    return Cells(start, values.astype(np.float32), ~is_undefined(values), owner, count)
