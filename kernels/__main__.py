@@ -1,0 +1,36 @@
+"""python -m kernels list | trace | compile: the explorer without a browser."""
+
+import os
+import sys
+
+COMMANDS = {
+    "list": "the operators and their sizes",
+    "trace": "offsets, masks and values of chosen programs of a kernel",
+    "compile": "whether a launch would be accepted on a target, and why not",
+}
+INTERPRETS = ("trace",)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one command and returns its exit code: 0, or 2 for arguments that are not legal."""
+    command = arguments[0] if arguments else ""
+    if command not in COMMANDS:
+        lines = "\n".join(f"  {name:9}{does}" for name, does in COMMANDS.items())
+        wanted = command in ("", "-h", "--help")
+        print(
+            f"usage: python -m kernels COMMAND\n{lines}\nCOMMAND --help says more.", file=sys.stdout if wanted else sys.stderr
+        )
+        return 0 if command in ("-h", "--help") else 2
+    # Triton decides at its first import whether kernels are interpreted.
+    os.environ["TRITON_INTERPRET"] = "1" if command in INTERPRETS else "0"
+    import importlib
+
+    try:
+        return importlib.import_module(f"kernels.commands.{command}").main(arguments[1:])
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

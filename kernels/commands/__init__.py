@@ -1,0 +1,1 @@
+"""The command line, a module a command; needs torch, Triton and NumPy only, each imported where it is used."""

@@ -1,0 +1,18 @@
+"""python -m kernels list: the operators and their sizes."""
+
+from __future__ import annotations
+
+from .. import operators
+from .options import Parser, flag
+
+
+def main(arguments: list[str]) -> int:
+    """Prints a paragraph for every operator."""
+    Parser(prog="python -m kernels list", description="The operators and their sizes.").parse_args(arguments)
+    for operator in operators().values():
+        print(f"{operator.name}: {operator.idea}")
+        print(f"  {operator.formula}")
+        for size in (*operator.sizes, *operator.blocks):
+            print(f"  {flag(size):14} {size.meaning}")
+        print()
+    return 0

@@ -1,0 +1,82 @@
+"""The options that commands share, made from what an operator says of its sizes; errors are one line and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+from .. import find
+from ..operator import DTYPES, Numbers, Operator, Problem, Size, Tiling
+from ..runtime.request import Request
+from ..runtime.settings import NUM_WARPS, SEED, RejectedError, block_size, fitted, whole
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that says what is wrong in one line on standard error."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        sys.exit(2)
+
+
+def flag(size: Size) -> str:
+    """`n_elements` as --n-elements, `BLOCK_SIZE` as --block-size."""
+    return "--" + size.name.lower().replace("_", "-")
+
+
+def parser_for(command: str, arguments: Sequence[str], description: str) -> tuple[Parser, Operator]:
+    """A parser with the sizes and blocks of the operator that the arguments name first."""
+    parser = Parser(prog=f"python -m kernels {command}", description=description, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("operator", help="see `python -m kernels list`")
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if name is None:
+        if "-h" in arguments or "--help" in arguments:
+            parser.print_help()
+            sys.exit(0)
+        parser.error("which operator? `python -m kernels list` names them.")
+    try:
+        operator = find(name)
+    except ValueError as error:
+        parser.error(str(error))
+    for size in (*operator.sizes, *operator.blocks):
+        parser.add_argument(flag(size), dest=size.name, help=size.meaning, metavar="N")
+    parser.add_argument("--num-warps", dest="num_warps", metavar="N", help=NUM_WARPS.meaning)
+    parser.add_argument("--dtype", choices=DTYPES, help="of the tensors")
+    parser.add_argument("--seed", metavar="N", help=SEED.meaning)
+    parser.add_argument("--target", help="sm_90, gfx942, ...: what to ask where no GPU is attached")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    return parser, operator
+
+
+def request_from(parser: Parser, operator: Operator, given: argparse.Namespace) -> Request:
+    """The request that the options describe; ends with exit code 2 and one line for a value that is not legal."""
+    first, options = operator.presets[0], vars(given)
+    named = any(options[size.name] is not None for size in operator.sizes)
+    try:
+        sizes = Numbers({size.name: _number(options, replace(size, default=first.sizes[size.name])) for size in operator.sizes})
+        problem = Problem(sizes, given.dtype or first.dtype)
+        _, said = fitted(operator, problem)
+        if said:
+            parser.error(said[0].rpartition(";")[0] + ".")
+        rule = operator.tiling(problem)
+        chosen = rule.blocks if named else first.blocks
+        blocks = Numbers({block.name: _number(options, block_size(block, chosen[block.name])) for block in operator.blocks})
+        warps = _number(options, replace(NUM_WARPS, default=rule.num_warps))
+        return Request(operator.name, problem, Tiling(blocks, warps, rule.num_stages), _number(options, SEED))
+    except RejectedError as error:
+        parser.error(str(error))
+
+
+def _number(options: Mapping[str, str | None], size: Size) -> int:
+    text = options[size.name]
+    return size.default if text is None else whole(text, size)
+
+
+def arguments_of(request: Request) -> list[str]:
+    """The request as options again, for a command in another process."""
+    numbers = {**request.problem.sizes, **request.tiling.blocks, "num_warps": request.tiling.num_warps, "seed": request.seed}
+    pairs = [(f"--{name.lower().replace('_', '-')}", str(value)) for name, value in numbers.items()]
+    return [request.operator, "--dtype", request.problem.dtype, *(text for pair in pairs for text in pair)]

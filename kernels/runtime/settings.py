@@ -1,0 +1,185 @@
+"""What people type and what links carry, turned into legal settings; every correction is said in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from math import isfinite, prod
+
+from .. import find, operators
+from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Problem, Size, Tiling
+from .request import LAYOUTS, WHAT_IFS, Request, possible_layouts
+
+DEFAULT_OPERATOR = "vector_add"
+BLOCK_MAXIMUM = 2**31 - 1
+SHORT = {"n": "n_elements", "b": "BLOCK_SIZE"}
+NUM_WARPS = Size("num_warps", "Groups of 32 threads that run one program.", 4, maximum=1024)
+SEED = Size("seed", "Which random inputs; the same seed gives the same values everywhere.", 0, maximum=2**31 - 1)
+PROGRAM = Size("program", "The program that is shown.", 0)
+STEP = Size("step", "The statement that is shown, counted from 0.", 0, maximum=2**20)
+LANE = Size("lane", "The lane that the window of memory lies around.", 0, maximum=2**20)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A request, and what of it is shown: a program by number, a step (None: all done), a lane."""
+
+    request: Request
+    program: int = 0
+    step: int | None = None
+    lane: int = 0
+
+
+class RejectedError(ValueError):
+    """A value that is not legal; its text says what came and what is allowed, `nearest` is the nearest legal value."""
+
+    def __init__(self, text: str, nearest: int) -> None:
+        super().__init__(f"{text}; the nearest is {nearest:,}.")
+        self.corrected = f"{text}; {nearest:,} is used."
+        self.nearest = nearest
+
+
+def whole(text: str, size: Size) -> int:
+    """The whole number in a text, within the bounds of the size; underscores and commas between digits are allowed.
+
+    Raises RejectedError for anything else.
+    """
+    shown = text if len(text) <= 24 else f"{text[:20]}… ({len(text)} characters)"
+    allowed = f"a whole number from {size.minimum:,} to {size.maximum:,}"
+    try:
+        number = Decimal(text.replace(",", "").replace("_", "").strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        raise RejectedError(f"{size.name}: {shown!r} is not {allowed}", size.default)
+    if size.minimum <= number <= size.maximum:
+        nearest = int(number)
+        if number == nearest:
+            return nearest
+    else:
+        nearest = size.minimum if number < size.minimum else size.maximum
+    raise RejectedError(f"{size.name}: {shown} is not {allowed}", nearest)
+
+
+def block_size(block: Size, rule: int) -> Size:
+    """A block as it may be typed: Triton's own limits are not bounds here, they are explained."""
+    return replace(
+        block, default=rule, maximum=max(block.maximum, BLOCK_MAXIMUM) if block.name != "PROGRAMS" else block.maximum
+    )
+
+
+class _Corrected:
+    """Reads values from a mapping of texts and notes what had to be changed."""
+
+    def __init__(self, raw: Mapping[str, str]) -> None:
+        self.raw, self.notices, self.known = raw, [], {"embed", "embed_options"}
+
+    def unknown(self) -> list[str]:
+        """A sentence for every name that nothing asked for."""
+        strange = [name for name in self.raw if name not in self.known]
+        return [f"{name[:24]}: there is no such setting here; it is ignored." for name in strange]
+
+    def number(self, size: Size) -> int:
+        self.known.add(size.name)
+        if size.name not in self.raw:
+            return size.default
+        try:
+            return whole(self.raw[size.name], size)
+        except RejectedError as error:
+            self.notices.append(error.corrected)
+            return error.nearest
+
+    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
+        self.known.add(name)
+        value = self.raw.get(name, default)
+        if value in allowed:
+            return value
+        options = ", ".join(option for option in allowed if option)
+        self.notices.append(f"{name}: {value[:24]!r} is not one of {options}; {default or 'none'} is used.")
+        return default
+
+    def real(self, name: str, default: float) -> float:
+        self.known.add(name)
+        try:
+            value = float(self.raw.get(name, default))
+        except ValueError:
+            value = float("nan")
+        if isfinite(value) and abs(value) <= 1e30:
+            return value
+        self.notices.append(f"{name}: {self.raw[name][:24]!r} is not a number up to 1e30; {default:g} is used.")
+        return default
+
+
+def corrected(raw: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """Legal settings from texts by name (of a link, say), and a sentence for every correction. Never raises."""
+    read = _Corrected(raw)
+    operator = find(read.choice("operator", tuple(operators()), DEFAULT_OPERATOR))
+    if operator.family == "flat" and "n" in raw:
+        read.raw = raw = {SHORT.get(name, name): value for name, value in raw.items()}
+    first = operator.presets[0]
+    named = any(size.name in raw for size in operator.sizes)
+    sizes = Numbers({size.name: read.number(_default(size, first.sizes)) for size in operator.sizes})
+    problem = Problem(sizes, read.choice("dtype", DTYPES, first.dtype))
+    problem, said = fitted(operator, problem)
+    rule = operator.tiling(problem)
+    chosen = rule.blocks if named else first.blocks
+    blocks = Numbers({block.name: read.number(block_size(block, chosen[block.name])) for block in operator.blocks})
+    warps = read.number(replace(NUM_WARPS, default=rule.num_warps))
+    request = Request(
+        operator.name,
+        problem,
+        Tiling(blocks, warps, rule.num_stages),
+        read.number(SEED),
+        read.choice("layout", possible_layouts(operator), next(iter(LAYOUTS))),
+        read.choice("what_if", ("", *WHAT_IFS), ""),
+        read.real("other", 1.0),
+    )
+    programs = request.launch().programs
+    program = read.number(replace(PROGRAM, maximum=max(programs - 1, 0)))
+    step = read.number(STEP) if "step" in raw else None
+    read.known.add("step")
+    return Settings(request, program, step, read.number(LANE)), (*read.notices, *said, *read.unknown())
+
+
+def _default(size: Size, sizes: Mapping[str, int]) -> Size:
+    return replace(size, default=sizes[size.name])
+
+
+def fitted(operator: Operator, problem: Problem) -> tuple[Problem, tuple[str, ...]]:
+    """The problem with its first size reduced where a tensor would have more than 2^40 elements, and a sentence if so."""
+    rule = operator.tiling(problem)
+    largest = max((prod(tensor.shape) for tensor in operator.plan(problem, rule).tensors.values()), default=0)
+    if largest <= MAX_ELEMENTS:
+        return problem, ()
+    sizes = dict(problem.sizes)
+    widest = max(sizes, key=lambda name: sizes[name])
+    others = largest // sizes[widest]
+    sizes[widest] = MAX_ELEMENTS // others
+    said = f"{widest}: {problem[widest]:,} would make a tensor of {largest:,} elements, and 2^40 are allowed"
+    smaller = Problem(Numbers(sizes), problem.dtype)
+    again, _ = fitted(operator, smaller)
+    return again, (f"{said}; {again[widest]:,} is used.",)
+
+
+def link(settings: Settings) -> dict[str, str]:
+    """The texts that `corrected` turns into these settings again; what is at its default is left out."""
+    request, operator = settings.request, settings.request.description
+    rule = operator.tiling(request.problem)
+    texts = {"operator": operator.name, **{name: str(value) for name, value in request.problem.sizes.items()}}
+    if request.problem.dtype != operator.presets[0].dtype:
+        texts["dtype"] = request.problem.dtype
+    texts |= {name: str(value) for name, value in request.tiling.blocks.items() if value != rule.blocks[name]}
+    defaults = {
+        "num_warps": (request.tiling.num_warps, rule.num_warps),
+        "seed": (request.seed, 0),
+        "layout": (request.layout, next(iter(LAYOUTS))),
+        "what_if": (request.what_if, ""),
+        "program": (settings.program, 0),
+        "step": (settings.step, None),
+        "lane": (settings.lane, 0),
+    }
+    texts |= {name: str(value) for name, (value, default) in defaults.items() if value != default}
+    if request.what_if == "other":
+        texts["other"] = f"{request.other:g}"
+    return texts
