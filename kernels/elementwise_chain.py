@@ -84,6 +84,7 @@ OPERATOR = Operator(
     grid=flat.grid,
     wrapper=chain,
     pytorch=pytorch,
+    expression="torch.relu((x + y) * z)",
     traffic=traffic,
     tolerance=flat.tolerance,
     presets=(

@@ -247,6 +247,7 @@ OPERATOR = Operator(
     grid=grid,
     wrapper=matmul_relu,
     pytorch=pytorch,
+    expression="torch.relu(a @ b)",
     traffic=traffic,
     tolerance=tolerance,
     outputs=("c",),

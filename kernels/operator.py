@@ -254,6 +254,9 @@ class Operator:
     traffic   -- (problem, tiling) to the bytes moved, a step a kernel
     tolerance -- (problem) to the largest difference from float64 that is rounding
     amplifies -- inputs in float64 to a factor on the absolute tolerance by output, where a formula cancels large numbers
+    expression -- PyTorch's version as one expression of the inputs, for scripts; `results` how an output is had from the
+                 launch's tensors where it is not one of them
+    fold      -- in a reduction: the variables with lanes before it, the numbers between, the lanes after
     accumulates -- how outputs that are not final by themselves become so
     """
 
@@ -278,6 +281,9 @@ class Operator:
     tolerance: Callable[[Problem], Tolerance] | None = None
     amplifies: Callable[..., Mapping[str, Any]] | None = None
     outputs: tuple[str, ...] = ("output",)
+    expression: str = ""
+    results: Mapping[str, str] = field(default_factory=dict)
+    fold: tuple[str, ...] = ()
     accumulates: Mapping[str, str] = field(default_factory=dict)
     presets: tuple[Preset, ...] = ()
     family: str = "flat"

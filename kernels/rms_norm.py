@@ -135,9 +135,9 @@ def rms_norm_backward_loop_kernel(
             weight = tl.load(weight_ptr + columns, mask=mask, other=0.0).to(tl.float32)
             grad_x = (grad_output * weight - x * projection) * r
             tl.store(grad_x_ptr + row_start + columns, grad_x.to(grad_x_ptr.dtype.element_ty), mask=mask)
-            later = mask & (row > program)  # the first row of a program starts its sums, the others add to them
-            so_far = tl.load(partial_ptr + partial_start + columns, mask=later, other=0.0)
-            tl.store(partial_ptr + partial_start + columns, so_far + grad_output * x * r, mask=mask)
+            so_far = tl.load(partial_ptr + partial_start + columns, mask=mask, other=0.0)
+            before = tl.where(row == program, 0.0, so_far)  # nothing is summed yet in a program's first row
+            tl.store(partial_ptr + partial_start + columns, before + grad_output * x * r, mask=mask)
 
 
 def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> Launch:
@@ -308,8 +308,7 @@ def backward_accesses(problem: Problem, tiling: Tiling, program: tuple[int, int,
                 yield rows.access("load", "weight_ptr", problem, 0, columns)
                 if turn:
                     yield rows.access("store", "grad_x_ptr", problem, row, columns)
-                    so_far = rows.access("load", "partial_ptr", problem, program[0], columns)
-                    yield Expected("load", "partial_ptr", so_far.offsets, so_far.mask & (row > program[0]))
+                    yield rows.access("load", "partial_ptr", problem, program[0], columns)
                     yield rows.access("store", "partial_ptr", problem, program[0], columns)
 
 
@@ -401,8 +400,11 @@ def backward_traffic(problem: Problem, tiling: Tiling) -> Traffic:
         Step("add the two gradients", 2 * matrix, matrix),
     )
     partial = 4 * backward_grid(problem, tiling.blocks)[0] * problem["columns"]
+    found = (
+        0 if rows.in_one_block(problem, tiling) else partial
+    )  # the loop reads its sums back, the first time as it finds them
     fused = (
-        Step("rms_norm_backward_kernel", 2 * matrix + row, matrix + partial),
+        Step("rms_norm_backward_kernel", 2 * matrix + row + found, matrix + partial),
         Step("partial.sum(0)", partial, row),
     )
     return Traffic(unfused=unfused, fused=fused)
@@ -450,6 +452,8 @@ OPERATOR = Operator(
     grid=rows.grid,
     wrapper=rms_norm,
     pytorch=pytorch,
+    expression=f"x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {EPS}) * weight",
+    fold=("squares", "mean", "r", "output"),
     traffic=traffic,
     tolerance=tolerance,
     family="rows",
@@ -459,6 +463,11 @@ OPERATOR = Operator(
         Preset("The note's size", "16,384 rows of 8192: seven passes over 537 MB become two.", *rows.preset(16384, 8192)),
         Preset("Past int32", "Offsets past 2^31 - 1: the kernel is given int64.", *rows.preset(300_000, 8192), "bfloat16"),
     ),
+)
+
+BACKWARD_EXPRESSION = (
+    f"(lambda x, w: torch.autograd.grad(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {EPS}) * w, (x, w), grad_output))"
+    "(x.detach().requires_grad_(), weight.detach().requires_grad_())"
 )
 
 BACKWARD = Operator(
@@ -482,6 +491,8 @@ BACKWARD = Operator(
     grid=backward_grid,
     wrapper=rms_norm_backward,
     pytorch=pytorch_backward,
+    expression=BACKWARD_EXPRESSION,
+    results={"grad_weight": "partial.sum(0)"},
     traffic=backward_traffic,
     tolerance=backward_tolerance,
     amplifies=backward_amplifies,

@@ -74,6 +74,7 @@ OPERATOR = Operator(
     grid=flat.grid,
     wrapper=add,
     pytorch=pytorch,
+    expression="x + y",
     traffic=traffic,
     tolerance=flat.tolerance,
     presets=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,12 +204,11 @@ def test_another_other_changes_a_sum_by_exactly_the_masked_lanes():
 
 def test_a_single_masked_lane_gets_its_other_too():
     """Triton's interpreter forgets an `other` of 0.0 on a block of one lane."""
-    operator = find("rms_norm_backward")
-    launch = operator.plan(Problem(Numbers(rows=1, columns=2)), Tiling(Numbers(BLOCK_SIZE=1, PROGRAMS=1)))
-    loads = [a for a in trace(launch, [(0, 0, 0)]).accesses if (a.kind, a.argument) == ("load", "partial_ptr")]
-    assert [(load.mask.tolist(), load.values.tolist(), load.defined.tolist()) for load in loads] == [
-        ([False], [0.0], [True])
-    ] * 2
+    operator = find("matmul_relu")
+    tiling = Tiling(Numbers(BLOCK_M=1, BLOCK_N=1, BLOCK_K=1, GROUP_M=0))
+    launch = operator.plan(Problem(Numbers(m=1, n=1, k=1)), tiling)
+    load = trace(replace(launch, grid=(2, 1, 1)), [(1, 0, 0)]).accesses[0]
+    assert (load.mask.tolist(), load.values.tolist(), load.defined.tolist()) == ([[False]], [[0.0]], [[True]])
 
 
 def test_a_strided_view_without_a_copy_reads_the_wrong_elements():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from ..operator import Launch, Tensor
+from ..operator import ITEMSIZE, Launch, Tensor
 from .faults import changed, faults, never_written
 from .memory import is_undefined
 from .picture import WHOLE, WINDOW, Memory, Picture, Place, cells, grouped, touched, values_at
@@ -71,10 +70,9 @@ def draw(
 
     Traces the chosen program first; with `alone` only that.
     """
-    started = time.perf_counter()
     launch = request.launch()
     if not launch.programs or lanes_of(request) > MOST_LANES:
-        return _empty(launch, started)
+        return nothing_to_draw(launch, "traced")
     chosen = min(chosen, launch.programs - 1)
     own, rest = traces(request, chosen, limits, alone)
     at = len(own.steps) - 1 if step is None else max(min(step, len(own.steps) - 1), 0)
@@ -94,10 +92,11 @@ def draw(
         values=values_at(own.steps, at),
         active=tuple(before + number for number in own.steps[at].accesses) if own.steps else (),
         memory=tuple(_memory(launch, name, (own, rest), everything, lane) for name in launch.tensors),
-        faults=_faults(request, launch, everything, limits),
+        faults=_faults(request, launch, everything, limits, chosen),
+        counted=_counted(launch, (own, rest), everything),
         complete=own.complete,
         origin="traced",
-        seconds=time.perf_counter() - started,
+        program_seconds=own.seconds,
     )
 
 
@@ -107,7 +106,7 @@ def _detailed(access: Access, chosen: int, launch: Launch, here: tuple[Turn, ...
     return first or (linear(access.program, launch.grid) == chosen and access.turns == here)
 
 
-def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits: Limits) -> tuple[str, ...]:
+def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits: Limits, chosen: int) -> tuple[str, ...]:
     """Out of bounds and strayed lanes; with a what-if also what it leaves unwritten and which stored values it changes."""
     from .trace import trace
 
@@ -116,7 +115,7 @@ def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits
     def owner(argument: str, element: int) -> int | None:
         return operator.owner(request.problem, request.tiling, argument, element) if operator.owner else None
 
-    found = faults(accesses, launch, owner)
+    found = faults(accesses, launch, owner, chosen)
     if not request.what_if:
         return found
     plain = request.without_change().launch()
@@ -125,7 +124,22 @@ def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits
         return (*found, *never_written(plain, launch, axes))
     programs = list(dict.fromkeys(access.program for access in accesses))
     unchanged = trace(plain, programs, seed=request.seed, limits=limits)
-    return (*found, changed(unchanged.accesses, accesses, request.what_if))
+    return (changed(unchanged.accesses, accesses, request.what_if), *found)
+
+
+def _counted(launch: Launch, parts: tuple[Trace, Trace], accesses: Sequence[Access]) -> tuple[int, int] | None:
+    """Bytes read and written, each distinct element once; what a program wrote itself it need not read from DRAM."""
+    whole = sum(len(part.programs) for part in parts) == launch.programs
+    if not whole or not all(part.complete and not part.dropped for part in parts):
+        return None
+    touched: dict[tuple[str, str], np.ndarray] = {}
+    for kind in ("store", "load"):
+        for name in launch.tensors:
+            found = [a.offsets[a.live & ~a.out_of_bounds] for a in accesses if a.kind == kind and a.argument == name]
+            touched[kind, name] = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    size = {name: ITEMSIZE[tensor.dtype] for name, tensor in launch.tensors.items()}
+    read = {name: np.setdiff1d(touched["load", name], touched["store", name]).size * size[name] for name in size}
+    return sum(read.values()), sum(touched["store", name].size * size[name] for name in size)
 
 
 def _memory(launch: Launch, name: str, traces: tuple[Trace, Trace], accesses: Sequence[Access], lane: int) -> Memory:
@@ -133,7 +147,7 @@ def _memory(launch: Launch, name: str, traces: tuple[Trace, Trace], accesses: Se
     tensor = launch.tensors[name]
     chosen, others = traces
     own = [access for access in chosen.accesses if access.argument == name]
-    start, count = _window(tensor, own, lane)
+    start, count = window(tensor, own, lane)
     index = np.arange(start, start + count, dtype=np.int64)
     values = np.asarray(chosen.memory[name].read(index), np.float32)
     theirs = np.asarray(others.memory[name].read(index), np.float32) if name in others.memory else values
@@ -149,7 +163,7 @@ def _memory(launch: Launch, name: str, traces: tuple[Trace, Trace], accesses: Se
     )
 
 
-def _window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
+def window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
     """First element and number of elements."""
     if tensor.numel <= WHOLE:
         return 0, tensor.numel
@@ -160,7 +174,7 @@ def _window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]
     return max(0, min(middle - WINDOW // 8, tensor.numel - WINDOW)), WINDOW
 
 
-def _empty(launch: Launch, started: float) -> Picture:
+def nothing_to_draw(launch: Launch, origin: str) -> Picture:
     """What is left where there is no program, or none that can be traced."""
     nothing = (0, 0, 0)
-    return Picture(launch.grid, nothing, (), (), (), 0, {}, (), (), (), True, "traced", time.perf_counter() - started)
+    return Picture(launch.grid, nothing, (), (), (), 0, {}, (), (), (), None, True, origin, 0.0)

@@ -11,11 +11,14 @@ import numpy as np
 from ..operator import ITEMSIZE, Axis, Launch
 from .records import Access, linear
 
-MOST = 4
+MOST = 24
 
 
-def faults(accesses: Sequence[Access], launch: Launch, owner: Callable[[str, int], int | None]) -> tuple[str, ...]:
-    """A sentence for every program and argument that is reached out of bounds or through a mask that excluded it."""
+def faults(accesses: Sequence[Access], launch: Launch, owner: Callable[[str, int], int | None], chosen: int) -> tuple[str, ...]:
+    """A sentence for every program and argument that is reached out of bounds or through a mask that excluded it.
+
+    Stores come before loads, those of the chosen program before those of others.
+    """
     wrong = [access for access in accesses if access.out_of_bounds.any() or (access.live & ~access.mask).any()]
 
     def place(access: Access) -> tuple[bool, int, str]:
@@ -26,8 +29,8 @@ def faults(accesses: Sequence[Access], launch: Launch, owner: Callable[[str, int
         members = list(group)
         outside += _outside(number, members, launch)
         strayed += _strayed(number, members, owner)
-    stores = [said for said in (*outside, *strayed) if " writes " in said]
-    said = [*stores, *(sentence for sentence in (*outside, *strayed) if sentence not in stores)]
+    own = f"Program {chosen:,} "
+    said = sorted((*outside, *strayed), key=lambda said: (" writes " not in said, not said.startswith(own)))
     return (*said[:MOST], f"And {len(said) - MOST} more of the kind.") if len(said) > MOST else tuple(said)
 
 
@@ -43,7 +46,8 @@ def _outside(number: int, accesses: list[Access], launch: Launch) -> Iterator[st
         into = f"into {where}" if kind == "store" else f"from {where}"
         yield f"Program {number:,} {verb} {_elements(past.size)} past the end of {name}, {into}."
     if before.size:
-        yield f"Program {number:,} {verb} {_elements(before.size)} before the start of {name}: the first is {int(before[0]):,}."
+        first = f"{int(before[0]):,}".replace("-", "−")
+        yield f"Program {number:,} {verb} {_elements(before.size)} before the start of {name}, from element {first} on."
 
 
 def _strayed(number: int, accesses: list[Access], owner: Callable[[str, int], int | None]) -> Iterator[str]:
@@ -83,16 +87,18 @@ def changed(before: Sequence[Access], after: Sequence[Access], what_if: str) -> 
 
     plain = {place(access): access for access in before if access.kind == "store"}
     pairs = [(plain[place(access)], access) for access in after if access.kind == "store" and place(access) in plain]
-    differing, unknown, largest = 0, 0, 0.0
+    differing, unknown, lost, largest = 0, 0, 0, 0.0
     for old, new in pairs:
-        both = old.mask & new.live & ~new.out_of_bounds
+        both = old.mask & new.live & ~new.out_of_bounds & (old.offsets == new.offsets)
+        lost += int((old.mask & ~both).sum())
         apart = np.abs(old.values.astype(np.float64) - new.values.astype(np.float64))[both]
         differing, unknown = differing + int((apart > 0).sum()), unknown + int(np.isnan(apart).sum())
         largest = max(largest, float(np.nanmax(apart, initial=0.0)))
-    if differing or unknown:
-        by = f" by up to {largest:.3g}" if differing else ""
-        lost = f", {unknown:,} become undefined" if unknown else ""
-        return f"Of the values that the programs shown store, {differing:,} change{by}{lost}."
+    found = [f"{differing:,} change by up to {largest:.3g}"] if differing else []
+    found += [f"{unknown:,} become undefined"] if unknown else []
+    found += [f"{lost:,} do not reach their place"] if lost else []
+    if found:
+        return f"Of the values that the programs shown store, {', '.join(found)}."
     if what_if == "other":
         return "No stored value changes: what masked lanes hold is never stored here."
     return "The values that the live lanes store do not change."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,6 +62,11 @@ class Result:
 def needed_bytes(launch: Launch) -> int:
     """Memory for the tensors of a launch, in bytes; the comparison needs up to a few hundred megabytes more."""
     return sum(tensor.nbytes for tensor in launch.tensors.values())
+
+
+def interpreter_bytes() -> int:
+    """What tensors of a launch in the interpreter may take: a quarter of this machine's memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4 if hasattr(os, "sysconf") else 2**31
 
 
 def launch_once(request: Request, device: str, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -124,12 +130,7 @@ def _refuse_too_large(launch: Launch, device: str) -> None:
     import torch
 
     needed = needed_bytes(launch)
-    if device == "cpu":
-        import os
-
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4 if hasattr(os, "sysconf") else 2**31
-    else:
-        free, _ = torch.cuda.mem_get_info()
+    free = interpreter_bytes() if device == "cpu" else torch.cuda.mem_get_info()[0]
     if needed > free * 0.9:
         where = "a quarter of this machine's memory" if device == "cpu" else "the GPU's free memory"
         raise MemoryError(

@@ -105,7 +105,9 @@ class Picture:
 
     `steps` are all its statements, in order; `values` the variables that each line had assigned at `step`; `active` its
     accesses by number. Only accesses of first turns, and of the turn at `step`, are in detail; others are one group.
-    `origin` is "traced", "recorded" or "formula"; where not complete, a long loop was left before its end.
+    `origin` is "traced", "recorded" or "formula"; where not complete, a long loop was left before its end. `counted` are the
+    bytes that a whole launch reads and writes, each element once, where all its programs were traced. `program_seconds` is
+    how long the chosen program took to interpret.
     """
 
     grid: Program
@@ -118,9 +120,10 @@ class Picture:
     active: tuple[int, ...]
     memory: tuple[Memory, ...]
     faults: tuple[str, ...]
+    counted: tuple[int, int] | None
     complete: bool
     origin: str
-    seconds: float
+    program_seconds: float
 
     def accesses_of(self, program: Program) -> tuple[Lanes, ...]:
         """The accesses of one of the shown programs, in order."""

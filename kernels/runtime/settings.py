@@ -23,12 +23,13 @@ LANE = Size("lane", "The lane that the window of memory lies around.", 0, maximu
 
 @dataclass(frozen=True)
 class Settings:
-    """A request, and what of it is shown: a program by number, a step (None: all done), a lane."""
+    """A request, and what of it is shown: a program by number, a step (None: all done), a lane, an element by argument."""
 
     request: Request
     program: int = 0
     step: int | None = None
     lane: int = 0
+    element: tuple[str, int] | None = None
 
 
 class RejectedError(ValueError):
@@ -99,6 +100,22 @@ class _Corrected:
         self.notices.append(f"{name}: {value[:24]!r} is not one of {options}; {default or 'none'} is used.")
         return default
 
+    def element(self, request: Request) -> tuple[str, int] | None:
+        """`output:6` as ("output_ptr", 6)."""
+        text = self.raw.get("element")
+        if text is None:
+            return None
+        name, _, number = text.partition(":")
+        tensors = request.launch().tensors
+        tensor = tensors.get(f"{name}_ptr")
+        if tensor is not None and number.isdigit() and len(number) < 20 and int(number) < tensor.numel:
+            return f"{name}_ptr", int(number)
+        names = ", ".join(name.removesuffix("_ptr") for name in tensors)
+        self.notices.append(
+            f"element: {text[:24]!r} is not an element of {names}, like {names.partition(',')[0]}:0; none is used."
+        )
+        return None
+
     def real(self, name: str, default: float) -> float:
         self.known.add(name)
         try:
@@ -136,10 +153,20 @@ def corrected(raw: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
         read.real("other", 1.0),
     )
     programs = request.launch().programs
-    program = read.number(replace(PROGRAM, maximum=max(programs - 1, 0)))
+    program = read.number(replace(PROGRAM, maximum=max(programs - 1, 0), default=telling(request, programs)))
     step = read.number(STEP) if "step" in raw else None
-    read.known.add("step")
-    return Settings(request, program, step, read.number(LANE)), (*read.notices, *said, *read.unknown())
+    read.known.update(("step", "element"))
+    element = read.element(request)
+    return Settings(request, program, step, read.number(LANE), element), (*read.notices, *said, *read.unknown())
+
+
+def telling(request: Request, programs: int) -> int:
+    """The program that is shown at first: of a ragged vector the last, which shows what a mask is for."""
+    operator = request.description
+    if operator.family != "flat" or not operator.axes or not programs:
+        return 0
+    (axis,) = operator.axes(request.problem, request.tiling)
+    return programs - 1 if axis.last < axis.lanes else 0
 
 
 def _default(size: Size, sizes: Mapping[str, int]) -> Size:
@@ -175,11 +202,13 @@ def link(settings: Settings) -> dict[str, str]:
         "seed": (request.seed, 0),
         "layout": (request.layout, next(iter(LAYOUTS))),
         "what_if": (request.what_if, ""),
-        "program": (settings.program, 0),
+        "program": (settings.program, telling(request, request.launch().programs)),
         "step": (settings.step, None),
         "lane": (settings.lane, 0),
     }
     texts |= {name: str(value) for name, (value, default) in defaults.items() if value != default}
+    if settings.element:
+        texts["element"] = f"{settings.element[0].removesuffix('_ptr')}:{settings.element[1]}"
     if request.what_if == "other":
         texts["other"] = f"{request.other:g}"
     return texts

@@ -1,0 +1,1 @@
+"""The pages, one file each; what begins with an underscore is theirs to share."""

@@ -1,0 +1,165 @@
+"""The sentence over the launch page, the few figures under it, and the buttons that step through programs and statements."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+import streamlit as st
+
+from kernels.language import triton
+from kernels.runtime.device import Gpu
+from kernels.runtime.picture import Picture
+from kernels.runtime.records import linear
+from kernels.runtime.request import Request
+from kernels.runtime.settings import Settings
+from viz.theme import Style
+from viz.words import bytes_text, large
+
+from . import state, tracing
+
+
+def headline(settings: Settings) -> None:
+    """The sentence with its numbers, and what it runs on."""
+    request = settings.request
+    operator = request.description
+    text = operator.story(request.problem, request.tiling) if operator.story else operator.idea
+    gpus = tracing.gpus()
+    where = device_name(gpus[0]) if gpus else "no GPU: Triton's interpreter"
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
+    st.html(
+        f'<div class="headline"><span class="story">{bold}</span>'
+        f'<span class="badge{"" if gpus else " none"}">{escape(where)} · Triton {escape(triton.__version__)}</span></div>'
+    )
+
+
+def sentences(picture: Picture, reason: str | None) -> None:
+    """What was corrected, what cannot be traced, and what goes wrong in this launch, a line each."""
+    for sentence in (*state.notices(), *([reason] if reason else [])):
+        st.html(f'<div class="say">{escape(sentence)}</div>')
+    if picture.faults:
+        st.html(f'<div class="say fault faults">{_faults(picture.faults)}</div>')
+    if not picture.complete:
+        st.html('<div class="say">A long loop: its first turns are shown while the kernel runs on to its end.</div>')
+
+
+def _faults(faults: tuple[str, ...]) -> str:
+    """The first two sentences, and the others one click down."""
+    first, rest = faults[:2], faults[2:]
+    shown = f"<p>{' '.join(escape(sentence) for sentence in first)}</p>"
+    if not rest:
+        return shown
+    lines = "".join(f"<p>{escape(sentence)}</p>" for sentence in rest)
+    return f"{shown}<details><summary>{len(rest)} more</summary>{lines}</details>"
+
+
+def device_name(gpu: Gpu) -> str:
+    """A GPU in a few words."""
+    return f"{gpu.name} · {gpu.multiprocessors} SMs" if gpu.multiprocessors else gpu.name
+
+
+def figures(settings: Settings, picture: Picture, style: Style) -> None:
+    """Grid, masked lanes, bytes moved, each with where it comes from; then the steppers."""
+    html = "".join(_figure(*one) for one in _facts(settings, picture))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.html(f'<div class="figures">{html}</div>', width="content")
+        if picture.shown:
+            _programs(settings, picture, style)
+            if picture.steps:
+                _statements(settings, picture)
+
+
+def _facts(settings: Settings, picture: Picture) -> list[tuple[str, str, str, str]]:
+    request = settings.request
+    operator, grid = request.description, picture.grid
+    facts = [
+        (
+            "grid",
+            f"({', '.join(f'{count:,}' for count in trimmed(grid))}{',' if len(trimmed(grid)) == 1 else ''})",
+            "",
+            "formula",
+        )
+    ]
+    if operator.axes:
+        lanes, live = lanes_of_launch(request)
+        share = f"{1 - live / lanes:.1%}" if lanes and lanes > 999 else ""
+        shown = (f"{lanes - live:,} of {lanes:,}", share) if lanes < 10**7 else (share, f"of {large(lanes)}")
+        facts.append(("lanes masked", *shown, "formula"))
+    if operator.traffic:
+        moved = sum(step.moved for step in operator.traffic(request.problem, request.tiling).fused)
+        counted = sum(picture.counted) if picture.counted and not request.what_if else None
+        facts.append(
+            (
+                "bytes moved",
+                bytes_text(counted if counted is not None else moved),
+                "",
+                "formula" if counted is None else "counted",
+            )
+        )
+    gpus = tracing.gpus()
+    if gpus and gpus[0].l2_bytes and operator.traffic:
+        facts.append(
+            (f"fits in L2 ({bytes_text(gpus[0].l2_bytes)})", "yes" if moved <= gpus[0].l2_bytes else "no", "", "formula")
+        )
+    return facts
+
+
+def trimmed(grid: tuple[int, int, int]) -> tuple[int, ...]:
+    """A grid without its trailing ones."""
+    used = max((axis for axis, count in enumerate(grid) if count != 1), default=0) + 1
+    return grid[:used]
+
+
+def lanes_of_launch(request: Request) -> tuple[int, int]:
+    """Lanes of all programs, and how many of them are live, by the closed form."""
+    lanes = live = 1
+    for axis in request.description.axes(request.problem, request.tiling):
+        lanes, live = lanes * axis.programs * axis.lanes, live * axis.total
+    return lanes, live
+
+
+def _figure(name: str, value: str, more: str, tag: str) -> str:
+    beside = f'<span class="more">{escape(more)}</span>' if more else ""
+    return (
+        f'<div class="figure"><div class="name">{escape(name)}</div>'
+        f'<div><span class="number">{escape(value)}</span>{beside}<span class="tag {tag}">{tag}</span></div></div>'
+    )
+
+
+def _programs(settings: Settings, picture: Picture, style: Style) -> None:
+    count, number = picture.grid[0] * picture.grid[1] * picture.grid[2], linear(picture.chosen, picture.grid)
+    key = "launch.program"
+    st.session_state[key] = number
+
+    def typed() -> None:
+        state.change({"program": min(max(st.session_state[key], 0), count - 1)})
+
+    help_text = f"The program that is shown, from 0 to {count - 1:,}. Up and down arrow keys go to its neighbours."
+    st.number_input(
+        "program", step=1, key=key, on_change=typed, help=help_text, width=round((62 + 9 * len(str(count))) * style.scale)
+    )
+    _step_button("▲", "Up", "program", (number - 1) % count)
+    _step_button("▼", "Down", "program", (number + 1) % count)
+
+
+def _statements(settings: Settings, picture: Picture) -> None:
+    last = len(picture.steps) - 1
+    now = settings.step
+    before = last if now is None else max(now - 1, 0)
+    after = 0 if now is None else min(now + 1, last)
+    line = picture.steps[picture.step].line
+    turns = "".join(f", turn {turn.index:,} of {turn.total:,}" for turn in picture.steps[picture.step].turns)
+    where = "all lines done" if now is None else f"line {line}{turns}"
+    name = "step" if now is None else f"step {picture.step + 1:,} of {last + 1:,}"
+    html = f'<div class="figure"><div class="name">{name}</div><div class="where">{where}</div></div>'
+    st.html(html, width="content")
+    _step_button("◀", "Left", "step", before)
+    _step_button("▶", "Right", "step", after)
+    if now is not None:
+        st.button(
+            "all", key="launch.all", on_click=state.change, args=({"step": None},), help="Show the values after the last line."
+        )
+
+
+def _step_button(label: str, shortcut: str, name: str, value: int) -> None:
+    st.button(label, key=f"launch.{shortcut}", shortcut=shortcut, on_click=state.change, args=({name: value},))

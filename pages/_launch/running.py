@@ -1,0 +1,199 @@
+"""Launching: the button that says what it will launch, and the result beside what was drawn."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from kernels.language import MISSING
+from kernels.runtime.background import Background
+from kernels.runtime.compile import Verdict
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target, idle_first
+from kernels.runtime.jobs import launch_job
+from kernels.runtime.launch import Result, interpreter_bytes, needed_bytes
+from kernels.runtime.limits import legal_values
+from kernels.runtime.picture import Picture
+from kernels.runtime.request import Request
+from kernels.runtime.settings import Settings
+from pages import _shell
+from viz.words import bytes_text, seconds_text
+
+from . import tracing
+from .headline import trimmed
+
+LAUNCH_SECONDS = 3600
+POLL = 0.4
+LONG = 3.0
+
+
+def legal(request: Request, gpu: Gpu | None) -> Request:
+    """What is launched: the request without its what-if, every block size and num_warps at the nearest value that is legal."""
+    from dataclasses import replace
+
+    target = gpu.target if gpu else find_target(DEFAULT_TARGET)
+    plain = request.without_change()
+    blocks = {
+        name: legal_values(name, value, target)[-1] for name, value in plain.tiling.blocks.items() if name.startswith("BLOCK")
+    }
+    warps = legal_values("num_warps", plain.tiling.num_warps, target)[-1]
+    changed = plain.with_blocks(**blocks)
+    return replace(changed, tiling=replace(changed.tiling, num_warps=warps))
+
+
+def chosen_gpu() -> Gpu | None:
+    """The GPU to launch on: the one that was picked, else an idle one; None without any."""
+    gpus = tracing.gpus()
+    if not gpus:
+        return None
+    picked = st.session_state.get("launch.gpu")
+    return next((gpu for gpu in gpus if gpu.index == picked), None) or idle_first(gpus)[0]
+
+
+def picker() -> None:
+    """A choice of GPU where there are several, idle ones first."""
+    gpus = tracing.gpus()
+    if len(gpus) > 1:
+        order = {gpu.index: gpu for gpu in idle_first(gpus)}
+        st.selectbox("GPU", list(order), key="launch.gpu", format_func=lambda index: f"{index}: {order[index].name}")
+
+
+def explain(request: Request, gpu: Gpu | None, verdict: Verdict) -> None:
+    """Why the launch as drawn is refused, and what is nearest."""
+    if verdict.launchable:
+        return
+    target = gpu.target if gpu else find_target(DEFAULT_TARGET)
+    nearest = []
+    for name, value in (*request.tiling.blocks.items(), ("num_warps", request.tiling.num_warps)):
+        options = legal_values(name, value, target) if name.startswith("BLOCK") or name == "num_warps" else (value,)
+        if value not in options:
+            nearest.append(f"{name} {' or '.join(f'<b>{option:,}</b>' for option in options)}")
+    hint = f" Nearest: {', '.join(nearest)}." if nearest else ""
+    where = f", line {verdict.line}" if verdict.line else ""
+    says = f"{verdict.who} refuses this launch" if verdict.who == "Triton" else f"{verdict.target} refuses this launch"
+    st.html(f'<div class="say refusal"><b>{says}</b>{where}: {escape(verdict.reason or "")}.{hint}</div>'.replace("..", "."))
+
+
+def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
+    """The launch button; while a launch runs, its progress and a way to cancel it."""
+    if MISSING:
+        st.button("Nothing to launch with", disabled=True, width="stretch", help=MISSING)
+        return
+    request = legal(settings.request, gpu)
+    launch = request.launch()
+    verdict = tracing.verdict(request, gpu)
+    label = _label(settings.request, request, gpu)
+    long = _estimate(request, picture, gpu)
+    running: Background | None = st.session_state.get("running")
+    busy = running is not None and running.state == "waiting"
+    needed = needed_bytes(launch)
+    fits = needed <= (gpu.memory_bytes or needed if gpu else interpreter_bytes()) * 0.9
+    allowed = verdict.launchable and launch.programs > 0 and not busy and fits
+    about = f"{launch.programs:,} programs, {bytes_text(needed)} of tensors."
+    st.button(
+        label if launch.programs else "0 programs: nothing to launch",
+        type="primary",
+        width="stretch",
+        key="launch.go",
+        disabled=not allowed,
+        help=about if verdict.launchable else verdict.reason,
+        on_click=_start,
+        args=(request, settings.request, gpu),
+    )
+    if not fits:
+        most = gpu.memory_bytes if gpu else interpreter_bytes()
+        where = "the GPU has" if gpu else "the interpreter takes at most a quarter of this machine's memory,"
+        st.caption(f"The tensors need {bytes_text(needed)}; {where} {bytes_text(most)}.")
+    elif long:
+        st.caption(f"About {seconds_text(long)} in the interpreter, by the time of the program traced.")
+    if busy:
+        _progress()
+
+
+def _label(asked: Request, given: Request, gpu: Gpu | None) -> str:
+    changed = [f"{name} {value:,}" for name, value in given.tiling.blocks.items() if value != asked.tiling.blocks[name]]
+    if given.tiling.num_warps != asked.tiling.num_warps:
+        changed.append(f"num_warps {given.tiling.num_warps}")
+    if asked.what_if:
+        changed.append("its mask" if asked.what_if == "no_mask" else "no what-if")
+    where = f"on {gpu.name}" if gpu else "in the interpreter"
+    return f"Launch {where}" + (f" with {', '.join(changed)}" if changed else "")
+
+
+def _estimate(request: Request, picture: Picture, gpu: Gpu | None) -> float | None:
+    """How long the interpreter will take, from the trace of one program; None where it is short or a GPU runs it."""
+    if gpu is not None or not picture.shown or picture.origin != "traced":
+        return None
+    seconds = picture.program_seconds * request.launch().programs
+    return seconds if seconds > LONG else None
+
+
+def _start(request: Request, asked: Request, gpu: Gpu | None) -> None:
+    worker = _shell.workers()["interpret" if gpu is None else f"device {gpu.index}"]
+    device = "cpu" if gpu is None else "cuda"
+    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=LAUNCH_SECONDS)
+    st.session_state["launched"] = (request, asked)
+
+
+@st.fragment(run_every=POLL)
+def _progress() -> None:
+    running: Background = st.session_state["running"]
+    if running.state != "waiting":
+        st.rerun()
+    done = running.progress()
+    if done and done[1]:
+        st.progress(min(done[0] / done[1], 1.0), text=f"{done[0]:,} of {done[1]:,} programs, {running.seconds:.0f} s")
+    else:
+        st.progress(0.0, text=f"starting, {running.seconds:.0f} s")
+    st.button("Cancel", key="launch.cancel", on_click=running.cancel, width="stretch")
+
+
+def result(settings: Settings) -> None:
+    """What the last launch of these settings gave; of other settings, nothing."""
+    running: Background | None = st.session_state.get("running")
+    if running is None or running.state == "waiting" or st.session_state["launched"][1] != settings.request:
+        return
+    if running.state == "done":
+        _done(running.result, *st.session_state["launched"])
+    else:
+        said = "Cancelled." if running.state == "cancelled" else running.failure
+        st.html(f'<div class="say fault"><b>No result.</b> {escape(said)}</div>')
+
+
+def _done(found: Result, request: Request, asked: Request) -> None:
+    drawn, launched = asked.launch().programs, request.launch().programs
+    differs = ""
+    if dict(asked.tiling.blocks) != dict(request.tiling.blocks) or drawn != launched:
+        blocks = ", ".join(f"{value:,}" for value in request.tiling.blocks.values())
+        differs = f" · {drawn:,} programs drawn; launched as {launched:,} program{'' if launched == 1 else 's'} of {blocks}"
+    parts = [f"<b>Launched on {escape(found.device)}</b> as grid {_grid(found.grid)}{differs}"]
+    for one in found.differences:
+        name = f"{escape(one.output)}: " if len(found.differences) > 1 else ""
+        parts.append(
+            f"{name}max |difference| from PyTorch <b>{_number(one.from_pytorch)}</b>, from float64 <b>{_number(one.from_float64)}</b>"
+            f'<span class="tag measured">measured</span> {_verdict(one.share)}'
+        )
+    if found.compile_seconds is not None:
+        parts.append(f"{'from Triton’s cache in' if found.from_cache else 'compiled in'} {seconds_text(found.compile_seconds)}")
+    parts += [escape(note) for note in found.notes]
+    kind = "good" if found.within else "fault"
+    versions = " · ".join(f"{name} {version}" for name, version in found.versions.items())
+    printed = "".join(f"<pre>{escape(name)} = {escape(text)}</pre>" for name, text in found.printed.items())
+    st.html(
+        f'<div class="say {kind} result">{" · ".join(parts)}<details><summary>{versions}: the result as PyTorch prints it</summary>{printed}</details></div>'
+    )
+
+
+def _verdict(share: float) -> str:
+    if share <= 1:
+        return f"✓ within tolerance ({share:.0%} of it)"
+    return f"✗ <b>outside the tolerance</b> ({share:.1f} times)"
+
+
+def _number(value: float) -> str:
+    return "0.0" if value == 0 else f"{value:.2g}"
+
+
+def _grid(grid: tuple[int, int, int]) -> str:
+    numbers = trimmed(grid)
+    return f"({', '.join(f'{count:,}' for count in numbers)}{',' if len(numbers) == 1 else ''})"

@@ -1,0 +1,56 @@
+"""The settings of the launch page: kept in the session, carried by the URL, changed only through `corrected`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from kernels.runtime.settings import Settings, corrected, link
+
+# What is shown of a launch means nothing in another launch.
+SHOWN = ("program", "step", "lane", "element")
+
+
+def current() -> Settings:
+    """The settings of this session; read from the URL at first, and whenever the URL was changed from outside."""
+    given = {name: value for name, value in st.query_params.items() if not name.startswith("embed")}
+    if "settings" not in st.session_state or (given and given != st.session_state.get("written")):
+        _take(given)
+    return st.session_state["settings"]
+
+
+def notices() -> tuple[str, ...]:
+    """What had to be corrected of the last change, a sentence each."""
+    return st.session_state.get("notices", ())
+
+
+def write_url() -> None:
+    """Puts the settings into the URL."""
+    texts = link(st.session_state["settings"])
+    st.session_state["written"] = texts
+    if dict(st.query_params) != texts:
+        st.query_params.from_dict(texts)
+
+
+def change(texts: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
+    """Changes some settings, given as a link gives them; None takes one back to its default.
+
+    What is shown of the launch is kept only where it is named in `keep`, or where nothing else changes.
+    """
+    before = link(st.session_state["settings"])
+    shown_only = all(name in SHOWN for name in texts)
+    after = {name: value for name, value in before.items() if shown_only or name not in SHOWN or name in keep}
+    after |= {name: str(value) for name, value in texts.items() if value is not None}
+    _take({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
+
+
+def start_over(texts: Mapping[str, Any]) -> None:
+    """Takes settings from nothing but these texts: another operator, an example."""
+    _take({name: str(value) for name, value in texts.items()})
+
+
+def _take(texts: Mapping[str, str]) -> None:
+    settings, said = corrected(texts)
+    st.session_state["settings"], st.session_state["notices"] = settings, said

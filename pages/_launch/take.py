@@ -1,0 +1,98 @@
+"""What a person takes along: a link, a script, figures, data."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import streamlit as st
+
+from kernels.runtime.picture import Picture
+from kernels.runtime.script import script
+from kernels.runtime.settings import Settings, link
+from pages import _panel
+from viz.theme import Style
+
+from . import running
+
+TITLES = {
+    "strip": "All programs",
+    "tiles": "Tiles",
+    "lanes": "Offsets and mask",
+    "memory": "Memory",
+    "memory-map": "Memory, as a map",
+    "cost": "What the sizes cost",
+    "fold": "How lanes fold",
+}
+
+
+def _page_of_figures() -> str:
+    """The figures as one HTML file that needs no network."""
+    figures = list(st.session_state["drawn"].values())
+    parts = [figure.to_html(full_html=False, include_plotlyjs=not number) for number, figure in enumerate(figures)]
+    return f"<!doctype html><meta charset='utf-8'><title>Triton explorer</title><body>{''.join(parts)}"
+
+
+def along(settings: Settings, picture: Picture, style: Style) -> None:
+    """A link to this state, a script of this launch, the pictures as files, the accesses as a table."""
+    from urllib.parse import urlencode
+
+    left, right = st.columns([1, 1.4], gap="large")
+    with left:
+        st.markdown("**Link** to exactly this state")
+        base = (st.context.url or "").split("?")[0]
+        st.code(f"{base}?{urlencode(link(settings))}", language=None, wrap_lines=True)
+        st.markdown("**Data**: the accesses of the programs shown")
+        st.download_button("CSV", lambda: table(picture), "accesses.csv", "text/csv", key="take.csv", on_click="ignore")
+        st.markdown("**Figures** on this page, each as a file")
+        _panel.figure_files({key: TITLES.get(key, key) for key in st.session_state["drawn"]}, settings.request.operator)
+        st.download_button(
+            "All as one HTML file", _page_of_figures, "figures.html", "text/html", key="take.html", on_click="ignore"
+        )
+    with right:
+        request = running.legal(settings.request, running.chosen_gpu())
+        text = script(request)
+        st.markdown("**Script**: this launch and its check, with torch and Triton alone")
+        st.download_button("launch.py", text, "launch.py", "text/x-python", key="take.script", on_click="ignore")
+        st.code(text, language="python", height=320)
+
+
+def table(picture: Picture) -> str:
+    """The accesses as CSV: a line a lane, or a group of lanes where there are many."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(
+        [
+            "program",
+            "kind",
+            "argument",
+            "line",
+            "lane",
+            "lanes",
+            "first_offset",
+            "last_offset",
+            "live",
+            "out_of_bounds",
+            "value",
+        ]
+    )
+    for access in picture.accesses:
+        size = access.lanes // max(access.first.size, 1)
+        for at in range(access.first.size):
+            known = access.values is not None and access.defined is not None and bool(access.defined.flat[at])
+            writer.writerow(
+                [
+                    "/".join(map(str, access.program)),
+                    access.kind,
+                    access.argument,
+                    access.line,
+                    at * size,
+                    size,
+                    int(access.first.flat[at]),
+                    int(access.last.flat[at]),
+                    int(access.live.flat[at]),
+                    int(access.out_of_bounds.flat[at]),
+                    float(access.values.flat[at]) if known else "",
+                ]
+            )
+    return out.getvalue()

@@ -1,0 +1,118 @@
+"""Where the launch page's pictures come from: the trace worker, a shipped recording, or arithmetic; always said which."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from kernels.language import MISSING
+from kernels.runtime.arithmetic import arithmetic
+from kernels.runtime.compile import Verdict
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, attached, find_target
+from kernels.runtime.jobs import TaskError, origin_job, picture_job, selftest_job, verdict_job, wrap_job
+from kernels.runtime.picture import Picture
+from kernels.runtime.provenance import Origin
+from kernels.runtime.recorded import recorded_picture
+from kernels.runtime.records import Limits
+from kernels.runtime.request import Request
+from kernels.runtime.settings import Settings
+from kernels.runtime.workers import WorkerError
+from kernels.runtime.wrap import Wrap
+from pages import _shell
+
+FIRST_SECONDS = 0.3
+ALL_SECONDS = 60.0
+
+
+def checkpoint() -> None:
+    """Lets a newer run of this session take over: reading the session's state is where Streamlit stops a stale run."""
+    st.session_state.get("settings")
+
+
+@st.cache_resource(show_spinner=False)
+def untraceable() -> str | None:
+    """Why kernels cannot be traced here, in a sentence; None where they can."""
+    if MISSING:
+        return f"{MISSING}. Offsets and masks are arithmetic, values are shipped with the examples."
+    try:
+        wrong = _shell.workers()["trace"].call(selftest_job, seconds=30)
+    except (TaskError, WorkerError) as error:
+        wrong = str(error)
+    return f"The installed Triton is not understood: {wrong}. Offsets and masks are arithmetic." if wrong else None
+
+
+def picture(settings: Settings, *, whole: bool = False) -> tuple[Picture, str | None]:
+    """The picture, and a sentence where it is not what was asked for. With `whole` long loops run to their end."""
+    whole = whole or st.session_state.get("whole") == repr(settings)
+    reason = untraceable()
+    request = settings.request
+    if reason:
+        shipped = recorded_picture(request, settings.program) if MISSING else None
+        return shipped or arithmetic(request, settings.program, settings.lane), reason
+    limits = Limits(seconds=ALL_SECONDS if whole else FIRST_SECONDS)
+    try:
+        found = _traced(repr(request), request, settings.program, settings.step, settings.lane, limits.seconds)
+    except (TaskError, WorkerError) as error:
+        return arithmetic(request, settings.program, settings.lane), f"{error} Offsets and masks are arithmetic here."
+    return found, None
+
+
+def finish(settings: Settings) -> None:
+    """Runs a long loop to its end, after the page is drawn, and draws it again; a click meanwhile comes first."""
+    _, reason = picture(settings, whole=True)
+    st.session_state["whole"] = repr(settings)
+    if reason is None:
+        st.rerun()
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _traced(key: str, _request: Request, program: int, step: int | None, lane: int, seconds: float) -> Picture:
+    limits = Limits(seconds=seconds)
+    worker, wait = _shell.workers()["trace"], seconds + 20
+    return worker.call(picture_job, _request, program, step, lane, limits, False, seconds=wait, checkpoint=checkpoint)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def origin(key: str, _request: Request, argument: str, element: int) -> Origin | None:
+    """The loads that fed an element; None where they cannot be traced."""
+    if untraceable():
+        return None
+    try:
+        return _shell.workers()["trace"].call(origin_job, _request, argument, element, seconds=20, checkpoint=checkpoint)
+    except (TaskError, WorkerError):
+        return None
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def wrap(key: str, _request: Request) -> Wrap | None:
+    """Where 32-bit offsets would wrap; None where they would not, or where that cannot be traced."""
+    if untraceable():
+        return None
+    try:
+        return _shell.workers()["trace"].call(wrap_job, _request, seconds=20, checkpoint=checkpoint)
+    except (TaskError, WorkerError):
+        return None
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """The GPUs that Triton can launch on from here."""
+    return () if MISSING else attached()
+
+
+def verdict(request: Request, gpu: Gpu | None) -> Verdict:
+    """Whether the launch would be accepted by that GPU, or by the default target where there is none."""
+    target = gpu.target if gpu else find_target(DEFAULT_TARGET)
+    return _verdict(f"{request.without_change()!r} {target}", request.without_change(), gpu)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _verdict(key: str, _request: Request, _gpu: Gpu | None) -> Verdict:
+    target = _gpu.target if _gpu else find_target(DEFAULT_TARGET)
+    if MISSING:
+        return Verdict(False, target.name, "Triton", MISSING)
+    try:
+        return _shell.workers()["compile"].call(verdict_job, _request, target, seconds=20, checkpoint=checkpoint, kill=True)
+    except WorkerError:
+        slow = "The compiler has not finished after 20 s; fewer elements a thread compile faster: more warps or smaller blocks."
+        return Verdict(False, target.name, "Triton", slow)
+    except TaskError as error:
+        return Verdict(False, target.name, "Triton", str(error))

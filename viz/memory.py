@@ -1,0 +1,295 @@
+"""The memory of a launch: which program owns each element, its value, and what lies past the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from .theme import OUT_OF_BOUNDS, READ, WRITTEN, Fill, Style, bare_axis, figure, note, outline, program_fill
+from .words import cell_text, value_text
+
+if TYPE_CHECKING:
+    from kernels.runtime.picture import Lanes, Memory
+
+WIDEST = 14
+NUMBERED = 16
+LINE = 19
+NAME_CELLS = 5
+NUMBERED_BLOCKS = 24
+ROW_HEIGHT = 46
+
+
+def strips_figure(
+    memory: tuple[Memory, ...], chosen: int, reached: list[Lanes], picked: list[tuple[str, int]], style: Style, itemsize: int
+) -> go.Figure:
+    """Vectors one below the other, an element a cell; `reached` are the chosen program's accesses, for what lies past the end.
+
+    Points carry (argument, element) as customdata; `picked` is framed.
+    """
+    start, shown = _window(memory, chosen)
+    names = [_name(one) for one in memory]
+    bars = [_strip(one, row, start, shown, chosen, style, itemsize) for row, one in enumerate(memory)]
+    ghosts = _past_the_end(memory, reached, start, shown, style)
+    right = max([start + shown, *(round(ghost["base"][0]) + 1 for ghost in ghosts)])
+    elements = right - start
+    rows = {one.argument: row for row, one in enumerate(memory)}
+    frames = [
+        outline(element, element + 1, rows[name] - 0.47, rows[name] + 0.47, style)
+        for name, element in picked
+        if name in rows and start <= element < start + shown
+    ]
+    step = 1 if elements <= 12 else 4
+    return figure(
+        [*bars, *ghosts],
+        style,
+        height=30 + ROW_HEIGHT * len(memory),
+        xaxis=bare_axis(
+            style,
+            range=[start - 0.02 * elements, right + 0.02 * elements],
+            side="top",
+            tickvals=[element + 0.5 for element in range(start, right, step)],
+            ticktext=[f"{element:,}" for element in range(start, right, step)],
+            tickangle=0,
+        ),
+        yaxis=bare_axis(
+            style,
+            range=[len(memory) - 0.45, -0.55],
+            tickvals=list(range(len(memory))),
+            ticktext=names,
+            tickfont={"size": style.size, "color": style.text},
+        ),
+        margin={"l": style.px(94), "r": 8, "t": style.px(26), "b": 2},
+        shapes=frames,
+    )
+
+
+def _name(memory: Memory) -> str:
+    kind = {(True, False): "read", (False, True): "written", (True, True): "read, written"}.get(
+        (bool(memory.read.any()), bool(memory.written.any())), "not touched"
+    )
+    return f"<b>{memory.argument.removesuffix('_ptr')}</b><br>{kind}"
+
+
+def _window(memory: tuple[Memory, ...], chosen: int) -> tuple[int, int]:
+    """The first of at most 20 elements to show, around those of the chosen program, and how many."""
+    cells = memory[0].cells
+    size = cells.values.size
+    if size <= WIDEST:
+        return cells.start, size
+    own = np.flatnonzero(cells.owner == chosen)
+    first = int(own[0]) if own.size else 0
+    last = int(own[-1]) if own.size else 0
+    at = max(min(first - 4, size - WIDEST), 0) if last - first < WIDEST - 8 else max(min(first - 2, size - WIDEST), 0)
+    return cells.start + at, WIDEST
+
+
+def _strip(memory: Memory, row: int, start: int, shown: int, chosen: int, style: Style, itemsize: int) -> dict[str, Any]:
+    cells = memory.cells
+    at = np.arange(start - cells.start, min(start - cells.start + shown, cells.values.size))
+    fills = [_owner_fill(int(cells.owner[one]), chosen, style) for one in at]
+    return _bars(
+        base=start + np.arange(at.size) + 0.04,
+        length=np.full(at.size, 0.92),
+        y=np.full(at.size, row),
+        fills=fills,
+        texts=[f"{cell_text(float(cells.values[one]), bool(cells.defined[one]))}" for one in at] if shown <= NUMBERED else None,
+        hovers=[_hover(memory, int(one), itemsize) for one in at],
+        custom=[[memory.argument, int(cells.start + one)] for one in at],
+        style=style,
+    )
+
+
+def _owner_fill(owner: int, chosen: int, style: Style) -> Fill:
+    return Fill(style.masked, style.muted) if owner < 0 else program_fill(owner, style, strong=owner == chosen)
+
+
+def _bars(
+    *, base: Any, length: Any, y: Any, fills: list[Fill], texts: Any, hovers: Any, custom: Any, style: Style, **more: Any
+) -> dict[str, Any]:
+    """Cells as one bar trace; clickable, never dimmed by a selection."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "base": base,
+        "x": length,
+        "y": y,
+        "width": 0.84,
+        "marker": {"color": [fill.colour for fill in fills], "line": {"width": 0}},
+        "text": texts,
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "constraintext": "none",
+        "textfont": {"size": style.size * 0.95, "color": [fill.text for fill in fills]},
+        "hovertext": hovers,
+        "hoverinfo": "text",
+        "customdata": custom,
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        **more,
+    }
+
+
+def _hover(memory: Memory, at: int, itemsize: int) -> str:
+    cells, name = memory.cells, memory.argument.removesuffix("_ptr")
+    element, owner = cells.start + at, int(cells.owner[at])
+    place = f"[{element:,}]"
+    if len(memory.shape) == 2 and memory.shape[1]:
+        place = f"[{element // memory.shape[1]:,}, {element % memory.shape[1]:,}] = element {element:,}"
+    verb = "written" if memory.written.any() else "read first"
+    who = f"{verb} by program {owner:,}" if owner >= 0 else "touched by no program shown"
+    again = f"<br>touched {int(cells.touches[at]):,} times by the programs traced" if cells.touches[at] > 1 else ""
+    value = value_text(float(cells.values[at]), bool(cells.defined[at]), 6)
+    return f"<b>{name}{place}</b><br>{who}{again}<br>bytes {element * itemsize:,} to {(element + 1) * itemsize - 1:,}<br>value {value}"
+
+
+def _past_the_end(
+    memory: tuple[Memory, ...], reached: list[Lanes], start: int, shown: int, style: Style
+) -> list[dict[str, Any]]:
+    """Dashed cells where masked lanes point past the end of an argument, vermilion ones where live lanes do."""
+    found = []
+    for row, one in enumerate(memory):
+        length = int(np.prod(one.shape))
+        own = [access for access in reached if access.argument == one.argument and access.values is not None]
+        past = {
+            int(offset): bool(out) for access in own for offset, out in zip(access.first, access.out_of_bounds, strict=True)
+        }
+        for offset in sorted(offset for offset in past if length <= offset < start + shown + 12 and start + shown >= length):
+            outside = past[offset]
+            found.append(
+                _bars(
+                    base=[offset + 0.04],
+                    length=[0.92],
+                    y=[row],
+                    fills=[OUT_OF_BOUNDS if outside else Fill("rgba(0,0,0,0)", style.muted)],
+                    texts=["<b>!</b>" if outside else ""],
+                    hovers=[
+                        f"<b>past the end of {one.argument.removesuffix('_ptr')}</b><br>"
+                        + ("a live lane reaches here" if outside else "only masked lanes point here")
+                    ],
+                    custom=None,
+                    style=style,
+                )
+            )
+            if not outside:
+                found[-1]["marker"] = {**found[-1]["marker"], "line": {"color": style.hatch, "width": 1}}
+    return found
+
+
+def blocks_figure(
+    memory: tuple[Memory, ...], chosen: int, picked: list[tuple[str, int]], style: Style, itemsize: int
+) -> go.Figure:
+    """Matrices side by side, an element a cell, coloured by the program that owns it; see `strips_figure`."""
+    places, width, bottom = _block_places(memory)
+    traces, notes, frames = [], [], []
+    numbered = width <= NUMBERED_BLOCKS
+    for one in memory:
+        columns = max(_extent(one)[1], 1)
+        left, top = places[one.argument]
+        row, column = np.divmod(np.arange(one.cells.values.size), columns)
+        pairs = zip(one.cells.values.tolist(), one.cells.defined.tolist(), strict=True)
+        traces.append(
+            _bars(
+                base=left + column + 0.04,
+                length=np.full(row.size, 0.92),
+                y=top + row,
+                fills=[_owner_fill(int(owner), chosen, style) for owner in one.cells.owner],
+                texts=[cell_text(*pair) for pair in pairs] if numbered else None,
+                hovers=[_hover(one, int(element), itemsize) for element in range(row.size)],
+                custom=[[one.argument, element] for element in range(row.size)],
+                style=style,
+            )
+        )
+        notes.append(note(_name(one).replace("<br>", "  "), left, top - 0.62, style, xanchor="left", yanchor="bottom"))
+        for _, element in (pair for pair in picked if pair[0] == one.argument):
+            y, x = divmod(element, columns)
+            frames.append(outline(left + x, left + x + 1, top + y - 0.47, top + y + 0.47, style))
+    return figure(
+        traces,
+        style,
+        height=min(max(26 * (bottom + 1.5), 90), 420),
+        xaxis=bare_axis(style, range=[-0.1, width], visible=False),
+        yaxis=bare_axis(style, range=[bottom - 0.4, -1.6], visible=False),
+        annotations=notes,
+        shapes=frames,
+        margin={"l": 4, "r": 4, "t": 2, "b": 2},
+    )
+
+
+def _extent(memory: Memory) -> tuple[int, int]:
+    return (memory.shape[0], memory.shape[1]) if len(memory.shape) == 2 else (1, memory.shape[0])
+
+
+def _block_places(memory: tuple[Memory, ...]) -> tuple[dict[str, tuple[float, float]], float, float]:
+    """Left and top of every block, in cells, broken into lines; and the width and height of all."""
+    places: dict[str, tuple[float, float]] = {}
+    left, top, high, width = 0.0, 0.0, 0, 0.0
+    for one in memory:
+        rows, columns = _extent(one)
+        taken = max(columns, NAME_CELLS)
+        if left and left + taken > LINE:
+            left, top, high = 0.0, top + high + 2, 0
+        places[one.argument] = (left, top)
+        width = max(width, left + taken)
+        left, high = left + taken + 1, max(high, rows)
+    return places, width, top + high
+
+
+def map_figure(memory: tuple[Memory, ...], style: Style) -> go.Figure:
+    """Arguments of any size as maps of at most 64 by 64 parts: what the chosen program reads and writes of each."""
+    traces, layout, notes = [], {}, []
+    share = 1 / len(memory)
+    for number, one in enumerate(memory, start=1):
+        axis = "" if number == 1 else str(number)
+        z = np.where(one.written > 0, 2, np.where(one.read > 0, 1, 0)).astype(np.uint8)
+        rows, columns = one.shape if len(one.shape) == 2 else (1, one.shape[0])
+        traces.append(
+            {
+                "type": "heatmap",
+                "z": z,
+                "zmin": 0,
+                "zmax": 2,
+                "colorscale": [
+                    [0, style.masked],
+                    [0.33, style.masked],
+                    [0.33, READ.colour],
+                    [0.67, READ.colour],
+                    [0.67, WRITTEN.colour],
+                    [1, WRITTEN.colour],
+                ],
+                "showscale": False,
+                "xgap": 1 if z.size <= 1024 else 0,
+                "ygap": 1 if z.size <= 1024 else 0,
+                "xaxis": f"x{axis}",
+                "yaxis": f"y{axis}",
+                "hovertemplate": f"{one.argument.removesuffix('_ptr')}: rows from %{{y:,}}, columns from %{{x:,}}<extra></extra>",
+                "x": np.arange(z.shape[1]) * -(-columns // max(z.shape[1], 1)),
+                "y": np.arange(z.shape[0]) * -(-rows // max(z.shape[0], 1)),
+            }
+        )
+        domain = [(number - 1) * share + 0.01, number * share - 0.01]
+        layout[f"xaxis{axis}"] = bare_axis(style, domain=domain, showticklabels=False)
+        layout[f"yaxis{axis}"] = bare_axis(style, anchor=f"x{axis}", autorange="reversed", showticklabels=False)
+        notes.append(
+            note(
+                f"{_name(one).replace('<br>', '  ')}  {' × '.join(f'{length:,}' for length in one.shape)}",
+                domain[0],
+                1.02,
+                style,
+                xref="paper",
+                yref="paper",
+                xanchor="left",
+                yanchor="bottom",
+            )
+        )
+    tall = max(one.read.shape[0] for one in memory) > 1
+    return figure(
+        traces,
+        style,
+        height=190 if tall else 64,
+        annotations=notes,
+        margin={"l": 4, "r": 4, "t": style.px(24), "b": 4},
+        **layout,
+    )

@@ -1,0 +1,145 @@
+"""Colours by role, fonts and the layout that all figures share.
+
+Hues are Okabe and Ito's (Color Universal Design, 2008), darkened where text lies on them: white or near-black text keeps at
+least 4.5:1 on every fill. No hue has two roles, and none carries meaning alone: masked lanes are hatched, out of bounds is
+written out, programs are numbered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+FONT = '"Source Sans", "Source Sans 3", sans-serif'
+CODE_FONT = '"Source Code Pro", monospace'
+
+
+@dataclass(frozen=True)
+class Fill:
+    """A colour, and the colour of text on it."""
+
+    colour: str
+    text: str
+
+
+PROGRAMS = (Fill("#0072B2", "#FFFFFF"), Fill("#E69F00", "#1A1A1A"), Fill("#00785A", "#FFFFFF"))
+READ = Fill("#56B4E9", "#10222E")
+WRITTEN = Fill("#CC79A7", "#2A0F1E")
+OUT_OF_BOUNDS = Fill("#B94E00", "#FFFFFF")
+
+
+@dataclass(frozen=True)
+class Style:
+    """Light or dark, and how large: `scale` is 1 on a laptop, more on a projector."""
+
+    text: str
+    muted: str
+    line: str
+    background: str
+    panel: str
+    masked: str
+    hatch: str
+    pale: tuple[Fill, ...]
+    scale: float = 1.0
+
+    @property
+    def size(self) -> float:
+        """The font size of a figure, in pixels."""
+        return 14 * self.scale
+
+    def px(self, length: float) -> int:
+        """A length in pixels at this scale."""
+        return round(length * self.scale)
+
+
+LIGHT = Style(
+    text="#17202B",
+    muted="#566173",
+    line="#CBD2DC",
+    background="#FFFFFF",
+    panel="#F4F6F9",
+    masked="#EEF0F4",
+    hatch="#A9B2C0",
+    pale=(Fill("#D6E8F5", "#17364F"), Fill("#FBEACB", "#4A3400"), Fill("#D3EDE5", "#0B3D2F")),
+)
+DARK = Style(
+    text="#E8ECF2",
+    muted="#A6B0BF",
+    line="#3B4657",
+    background="#10151D",
+    panel="#1A222E",
+    masked="#232C39",
+    hatch="#647186",
+    pale=(Fill("#173A55", "#CFE6F7"), Fill("#4D3A10", "#FCE6B8"), Fill("#123F33", "#C9EFE2")),
+)
+
+
+def style(dark: bool = False, scale: float = 1.0) -> Style:
+    """The style of a page: dark or light, at a scale from 1 to 1.6."""
+    base = DARK if dark else LIGHT
+    return Style(**{**vars(base), "scale": min(max(scale, 1.0), 1.6)})
+
+
+def program_fill(number: int, style: Style, strong: bool = True) -> Fill:
+    """The colour of a program: neighbours differ; pale where another program is the one to look at."""
+    return (PROGRAMS if strong else style.pale)[number % len(PROGRAMS)]
+
+
+def figure(traces: list[dict[str, Any]], style: Style, *, height: float, **layout: Any) -> go.Figure:
+    """A figure in the page's style, `height` pixels high at scale 1.
+
+    Built from one dictionary: 6 ms where a chain of `add_*` calls takes 23 (this project's design notes, 2 cores).
+    """
+    base = {
+        "template": None,
+        "height": style.px(height),
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": style.size, "color": style.text},
+        "showlegend": False,
+        "dragmode": False,
+        "hovermode": "closest",
+        "hoverlabel": {
+            "bgcolor": style.panel,
+            "bordercolor": style.line,
+            "font": {"family": FONT, "size": style.size, "color": style.text},
+            "align": "left",
+        },
+        "bargap": 0,
+        "barmode": "overlay",
+        "uirevision": "keep",
+    }
+    return go.Figure({"data": traces, "layout": {**base, **layout}}, skip_invalid=False)
+
+
+def bare_axis(style: Style, **more: Any) -> dict[str, Any]:
+    """An axis without lines, ticks or grid; `more` adds to it."""
+    return {
+        "showgrid": False,
+        "zeroline": False,
+        "showline": False,
+        "ticks": "",
+        "fixedrange": True,
+        "tickfont": {"family": FONT, "size": style.size, "color": style.muted},
+        **more,
+    }
+
+
+def note(text: str, x: float, y: float, style: Style, **more: Any) -> dict[str, Any]:
+    """A text in the figure, without an arrow, at data coordinates."""
+    return {
+        "text": text,
+        "x": x,
+        "y": y,
+        "showarrow": False,
+        "font": {"family": FONT, "size": style.size, "color": style.muted},
+        **more,
+    }
+
+
+def outline(x0: float, x1: float, y0: float, y1: float, style: Style, **more: Any) -> dict[str, Any]:
+    """A frame around what is chosen."""
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": style.text, "width": 2.5}, **more}
