@@ -75,7 +75,7 @@ def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
     return (Axis.over(problem["n_elements"], tiling["BLOCK_SIZE"]),)
 
 
-def owner(problem: Problem, tiling: Tiling, argument: str, element: int) -> int:
+def owner(problem: Problem, tiling: Tiling, argument: str, element: Any) -> Any:
     """The program whose block holds the element."""
     return element // tiling["BLOCK_SIZE"]
 

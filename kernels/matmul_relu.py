@@ -138,18 +138,18 @@ def tile_of(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) -> 
     return first + within % height, within // height
 
 
-def program_of(problem: Problem, tiling: Tiling, tile_m: int, tile_n: int) -> int:
-    """The number of the program that computes a tile of c: the inverse of `tile_of`."""
+def program_of(problem: Problem, tiling: Tiling, tile_m: Any, tile_n: Any) -> Any:
+    """The number of the program that computes a tile of c, of whole arrays of tiles too: the inverse of `tile_of`."""
     group = tiling["GROUP_M"]
     tiles_m, tiles_n = cdiv(problem["m"], tiling["BLOCK_M"]), cdiv(problem["n"], tiling["BLOCK_N"])
     if not group:
         return tile_m + tiles_m * tile_n
     first = tile_m // group * group
-    height = min(tiles_m - first, group)
+    height = np.minimum(tiles_m - first, group)
     return first * tiles_n + tile_n * height + tile_m - first
 
 
-def owner(problem: Problem, tiling: Tiling, argument: str, element: int) -> int:
+def owner(problem: Problem, tiling: Tiling, argument: str, element: Any) -> Any:
     """The program that writes the element of c; of a and b, the program of the first tile that needs it."""
     row, column = divmod(element, problem["k"] if argument == "a_ptr" else problem["n"])
     tile_m = 0 if argument == "b_ptr" else row // tiling["BLOCK_M"]

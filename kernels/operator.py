@@ -245,7 +245,7 @@ class Operator:
     tiling    -- (problem) to the launch rule's choice
     story     -- (problem, tiling) to the sentence over the picture, numbers between `**`
     axes      -- (problem, tiling) to the programs and their lanes
-    owner     -- (problem, tiling, argument, element) to the number of the program that writes it, or first reads it
+    owner     -- (problem, tiling, argument, elements) to the numbers of the programs that write them, or first read them
     accesses  -- (problem, tiling, program) to that program's loads and stores in order: the closed form
     feeds     -- (problem, tiling, output argument, element) to the elements of each input that it depends on
     grid      -- the grid function that the launch calls with the block sizes as `meta`
@@ -271,7 +271,7 @@ class Operator:
     tiling: Callable[[Problem], Tiling]
     story: Callable[[Problem, Tiling], str] | None = None
     axes: Callable[[Problem, Tiling], tuple[Axis, ...]] | None = None
-    owner: Callable[[Problem, Tiling, str, int], int] | None = None
+    owner: Callable[[Problem, Tiling, str, Any], Any] | None = None
     accesses: Callable[[Problem, Tiling, tuple[int, int, int]], Iterator[Expected]] | None = None
     feeds: Callable[[Problem, Tiling, str, int], Mapping[str, Any]] | None = None
     grid: Callable[..., tuple[int, ...]] | None = None

@@ -336,7 +336,7 @@ def backward_story(problem: Problem, tiling: Tiling) -> str:
     )
 
 
-def backward_owner(problem: Problem, tiling: Tiling, argument: str, element: int) -> int:
+def backward_owner(problem: Problem, tiling: Tiling, argument: str, element: Any) -> Any:
     """The program that takes the element's row, every PROGRAMS-th one; of a partial sum, the one whose row it is."""
     row = rows.owner(problem, tiling, argument, element)
     return row if argument == "partial_ptr" else row % max(backward_grid(problem, tiling.blocks)[0], 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,9 +88,9 @@ def access(kind: str, argument: str, problem: Problem, row: int, columns: np.nda
     return Expected(kind, argument, row * problem["columns"] + columns, columns < problem["columns"])
 
 
-def owner(problem: Problem, tiling: Tiling, argument: str, element: int) -> int:
+def owner(problem: Problem, tiling: Tiling, argument: str, element: Any) -> Any:
     """The program of the element's row; the weight is read by all, first by program 0."""
-    return 0 if argument == "weight_ptr" else element // problem["columns"]
+    return element * 0 if argument == "weight_ptr" else element // problem["columns"]
 
 
 def row_of(problem: Problem, element: int) -> np.ndarray:

@@ -17,7 +17,7 @@ picture, reason = tracing.picture(settings)
 headline.headline(settings)
 headline.figures(settings, picture, style)
 said = st.container()
-headline.sentences(picture, reason)
+headline.sentences(settings, picture, reason)
 if picture.shown:
     left, right = st.columns([1, 1], gap="medium")
     with left:

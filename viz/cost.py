@@ -8,7 +8,7 @@ from .theme import Style, bare_axis, figure, note
 
 
 def cost_figure(choices: list[tuple[str, int, float]], chosen: str, multiprocessors: int | None, style: Style) -> go.Figure:
-    """(label, programs, share of masked lanes) for every choice: bars of masked lanes above, the programs written under each."""
+    """(label, programs, share of masked lanes) for every choice: a bar for the share, the programs written under it."""
     labels = [label for label, _, _ in choices]
     colours = [style.hatch if label == chosen else style.masked for label in labels]
     bars = {

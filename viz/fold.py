@@ -23,7 +23,7 @@ def fold_figure(
     `live` lanes have an element; the others are masked. Only the first lanes of many are drawn.
     """
     count = min(len(before[1].values), MOST)
-    drawn = [lane for lane in range(count)]
+    drawn = list(range(count))
     width = max(len(drawn), 1)
     centre = (width - 1) / 2
     lines = [*_fold(drawn, centre), *_fan(drawn, centre)]

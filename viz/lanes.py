@@ -282,7 +282,6 @@ def _tile_hovers(access: Lanes, states: list[str], itemsize: int) -> list[str]:
         value = ""
         if access.values is not None and access.defined is not None:
             value = f"<br>value {value_text(float(access.values.flat[at]), bool(access.defined.flat[at]), 6)}"
-        found.append(
-            f"<b>lane ({row}, {column})</b>: {said}<br>{verb} {name}[{first:,}]<br>byte {first * itemsize:,}{value}<br>line {access.line}"
-        )
+        head = f"<b>lane ({row}, {column})</b>: {said}<br>{verb} {name}[{first:,}]"
+        found.append(f"{head}<br>byte {first * itemsize:,}{value}<br>line {access.line}")
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from .theme import OUT_OF_BOUNDS, READ, WRITTEN, Fill, Style, bare_axis, figure, note, outline, program_fill
-from .words import cell_text, value_text
+from .words import cell_text, shape_text, value_text
 
 if TYPE_CHECKING:
     from kernels.runtime.picture import Lanes, Memory
@@ -139,10 +139,12 @@ def _hover(memory: Memory, at: int, itemsize: int) -> str:
     if len(memory.shape) == 2 and memory.shape[1]:
         place = f"[{element // memory.shape[1]:,}, {element % memory.shape[1]:,}] = element {element:,}"
     verb = "written" if memory.written.any() else "read first"
-    who = f"{verb} by program {owner:,}" if owner >= 0 else "touched by no program shown"
+    lane = f", lane {int(cells.lane[at]):,}, line {int(cells.line[at])}" if cells.line[at] else ""
+    who = f"{verb} by program {owner:,}{lane}" if owner >= 0 else "touched by no program shown"
     again = f"<br>touched {int(cells.touches[at]):,} times by the programs traced" if cells.touches[at] > 1 else ""
     value = value_text(float(cells.values[at]), bool(cells.defined[at]), 6)
-    return f"<b>{name}{place}</b><br>{who}{again}<br>bytes {element * itemsize:,} to {(element + 1) * itemsize - 1:,}<br>value {value}"
+    where = f"bytes {element * itemsize:,} to {(element + 1) * itemsize - 1:,}"
+    return f"<b>{name}{place}</b><br>{who}{again}<br>offset {element:,}, {where}<br>value {value}"
 
 
 def _past_the_end(
@@ -238,58 +240,44 @@ def _block_places(memory: tuple[Memory, ...]) -> tuple[dict[str, tuple[float, fl
 
 
 def map_figure(memory: tuple[Memory, ...], style: Style) -> go.Figure:
-    """Arguments of any size as maps of at most 64 by 64 parts: what the chosen program reads and writes of each."""
+    """Arguments of any size as maps of at most 32 by 32 parts: what the chosen program reads and writes of each."""
     traces, layout, notes = [], {}, []
     share = 1 / len(memory)
     for number, one in enumerate(memory, start=1):
         axis = "" if number == 1 else str(number)
-        z = np.where(one.written > 0, 2, np.where(one.read > 0, 1, 0)).astype(np.uint8)
-        rows, columns = one.shape if len(one.shape) == 2 else (1, one.shape[0])
-        traces.append(
-            {
-                "type": "heatmap",
-                "z": z,
-                "zmin": 0,
-                "zmax": 2,
-                "colorscale": [
-                    [0, style.masked],
-                    [0.33, style.masked],
-                    [0.33, READ.colour],
-                    [0.67, READ.colour],
-                    [0.67, WRITTEN.colour],
-                    [1, WRITTEN.colour],
-                ],
-                "showscale": False,
-                "xgap": 1 if z.size <= 1024 else 0,
-                "ygap": 1 if z.size <= 1024 else 0,
-                "xaxis": f"x{axis}",
-                "yaxis": f"y{axis}",
-                "hovertemplate": f"{one.argument.removesuffix('_ptr')}: rows from %{{y:,}}, columns from %{{x:,}}<extra></extra>",
-                "x": np.arange(z.shape[1]) * -(-columns // max(z.shape[1], 1)),
-                "y": np.arange(z.shape[0]) * -(-rows // max(z.shape[0], 1)),
-            }
-        )
+        traces.append(_map(one, f"x{axis}", f"y{axis}", style))
         domain = [(number - 1) * share + 0.01, number * share - 0.01]
         layout[f"xaxis{axis}"] = bare_axis(style, domain=domain, showticklabels=False)
         layout[f"yaxis{axis}"] = bare_axis(style, anchor=f"x{axis}", autorange="reversed", showticklabels=False)
-        notes.append(
-            note(
-                f"{_name(one).replace('<br>', '  ')}  {' × '.join(f'{length:,}' for length in one.shape)}",
-                domain[0],
-                1.02,
-                style,
-                xref="paper",
-                yref="paper",
-                xanchor="left",
-                yanchor="bottom",
-            )
-        )
+        text = f"{_name(one).replace('<br>', '  ')}  {shape_text(one.shape)}"
+        place = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
+        notes.append(note(text, domain[0], 1.02, style, **place))
     tall = max(one.read.shape[0] for one in memory) > 1
-    return figure(
-        traces,
-        style,
-        height=190 if tall else 64,
-        annotations=notes,
-        margin={"l": 4, "r": 4, "t": style.px(24), "b": 4},
-        **layout,
-    )
+    margin = {"l": 4, "r": 4, "t": style.px(24), "b": 4}
+    return figure(traces, style, height=170 if tall else 58, annotations=notes, margin=margin, **layout)
+
+
+def _map(memory: Memory, x: str, y: str, style: Style) -> dict[str, Any]:
+    z = np.where(memory.written > 0, 2, np.where(memory.read > 0, 1, 0)).astype(np.uint8)
+    colours = [style.masked, READ.colour, WRITTEN.colour]
+    gap = 1 if z.size <= 1024 and z.shape[1] <= 32 else 0
+    rows, columns = _extent(memory)
+    (tall, wide), name = z.shape, memory.argument.removesuffix("_ptr")
+    where = "row %{y:,}, column %{x:,}" if rows > 1 else "element %{x:,}"
+    owned = "<br>programs %{customdata[0]:,} to %{customdata[1]:,}" if memory.owners else ""
+    return {
+        "type": "heatmap",
+        "z": z,
+        "x": np.arange(wide) * -(-columns // wide),
+        "y": np.arange(tall) * -(-rows // tall),
+        "zmin": 0,
+        "zmax": 2,
+        "colorscale": [[(at + edge) / 3, colour] for at, colour in enumerate(colours) for edge in (0, 1)],
+        "showscale": False,
+        "xgap": gap,
+        "ygap": gap,
+        "xaxis": x,
+        "yaxis": y,
+        "customdata": np.stack(memory.owners, axis=-1).astype(np.int32) if memory.owners else None,
+        "hovertemplate": f"<b>{name}</b> from {where} on{owned}<extra></extra>",
+    }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from .theme import READ, WRITTEN, Style, bare_axis, figure, note, program_fill
+from .theme import READ, WRITTEN, Style, bare_axis, figure, note
 
 if TYPE_CHECKING:
     from kernels.operator import Axis
@@ -69,7 +69,8 @@ def tiles_figure(
         **_player(turns, stands, style),
     )
     fig.frames = [
-        go.Frame(data=_window_traces(window, style), traces=[0, 1], name=str(number)) for number, window in enumerate(windows)
+        go.Frame(data=[{"type": "scatter", "x": x, "y": y} for x, y in window], traces=[0, 1], name=str(number))
+        for number, window in enumerate(windows)
     ]
     return fig
 
@@ -91,24 +92,19 @@ def _rectangle(
 
 
 def _tiles(axes: tuple[Axis, Axis], size: tuple[int, int], style: Style) -> list[dict[str, Any]]:
-    """The edges of the tiles of c, where there are few enough."""
+    """The tiles of c, where there are few enough: those that reach past an edge, and so have masked lanes, are paler."""
     down, across = axes
     if down.programs * across.programs > MOST_TILES:
         return []
-    lines = [(0, size[1], y, y) for y in range(down.lanes, size[0], down.lanes)]
-    lines += [(x, x, 0, size[0]) for x in range(across.lanes, size[1], across.lanes)]
-    return [
-        {
-            "type": "line",
-            "x0": x0,
-            "x1": x1,
-            "y0": y0,
-            "y1": y1,
-            "line": {"color": style.background, "width": 2},
-            "layer": "below",
-        }
-        for x0, x1, y0, y1 in lines
-    ]
+    found = []
+    for row in range(down.programs):
+        for column in range(across.programs):
+            top, left = row * down.lanes, column * across.lanes
+            bottom, right = min(top + down.lanes, size[0]), min(left + across.lanes, size[1])
+            whole = bottom - top == down.lanes and right - left == across.lanes
+            one = _rectangle((0.0, 0.0), left, right, top, bottom, style.pale[0].colour if whole else style.masked, 1.0)
+            found.append({**one, "line": {"color": style.background, "width": 2}})
+    return found
 
 
 Window = tuple[tuple[list[float], list[float]], tuple[list[float], list[float]]]
@@ -152,40 +148,30 @@ def _targets(
     parts = [max(-(-axis.programs // MAP), 1) for axis in axes]
     rows, columns = np.arange(0, down.programs, parts[0]), np.arange(0, across.programs, parts[1])
     row, column = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))
-    x = np.minimum((column + parts[1] / 2) * across.lanes, (column * across.lanes + size[1]) / 2 + parts[1] * across.lanes / 2)
-    x = np.minimum(x, (np.minimum((column + parts[1]) * across.lanes, size[1]) + column * across.lanes) / 2)
+    x = (np.minimum((column + parts[1]) * across.lanes, size[1]) + column * across.lanes) / 2
     y = (np.minimum((row + parts[0]) * down.lanes, size[0]) + row * down.lanes) / 2
     written = numbers is not None and numbers.size <= 144
     here = [bool(r <= chosen[0] < r + parts[0] and c <= chosen[1] < c + parts[1]) for r, c in zip(row, column, strict=True)]
+    lanes = down.lanes * across.lanes
+    tall = np.minimum(down.lanes, size[0] - row * down.lanes)
+    wide = np.minimum(across.lanes, size[1] - column * across.lanes)
+    number = numbers[row, column] if numbers is not None else np.full(row.size, -1)
+    name = "program %{customdata[2]:,}, " if numbers is not None else ""
+    near = "" if parts == [1, 1] else " and its neighbours"
     return {
         "type": "scatter",
         "mode": "markers+text" if written else "markers",
         "x": x,
         "y": y,
-        "text": [f"<b>{numbers[r, c]:,}</b>" for r, c in zip(row, column, strict=True)] if written else None,
+        "text": [f"<b>{one:,}</b>" for one in number] if written else None,
         "textfont": {"size": style.size, "color": [WRITTEN.text if one else style.text for one in here]},
-        "marker": {"symbol": "square", "size": style.px(26), "opacity": 0, "color": program_fill(0, style).colour},
+        "marker": {"symbol": "square", "size": style.px(26), "opacity": 0},
         "selected": {"marker": {"opacity": 0}},
         "unselected": {"marker": {"opacity": 0}},
-        "customdata": [[int(r), int(c)] for r, c in zip(row, column, strict=True)],
-        "hovertext": [_tile_hover(int(r), int(c), numbers, axes, size, parts) for r, c in zip(row, column, strict=True)],
-        "hoverinfo": "text",
+        "customdata": np.stack((row, column, number, lanes - tall * wide), axis=-1).tolist(),
+        "hovertemplate": f"<b>{name}tile (%{{customdata[0]:,}}, %{{customdata[1]:,}})</b>{near}<br>"
+        f"%{{customdata[3]:,}} of its {lanes:,} lanes masked<br>click to show it<extra></extra>",
     }
-
-
-def _tile_hover(
-    row: int, column: int, numbers: np.ndarray | None, axes: tuple[Axis, Axis], size: tuple[int, int], parts: list[int]
-) -> str:
-    down, across = axes
-    top, left = row * down.lanes, column * across.lanes
-    tall, wide = min(down.lanes, size[0] - top), min(across.lanes, size[1] - left)
-    name = f"program {numbers[row, column]:,}, " if numbers is not None else ""
-    near = "" if parts == [1, 1] else " and its neighbours"
-    masked = down.lanes * across.lanes - tall * wide
-    return (
-        f"<b>{name}tile ({row:,}, {column:,})</b>{near}<br>rows {top:,} to {top + tall - 1:,}, "
-        f"columns {left:,} to {left + wide - 1:,} of c<br>{masked:,} of {down.lanes * across.lanes:,} lanes masked<br>click to show it"
-    )
 
 
 def _names(

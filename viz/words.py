@@ -91,3 +91,9 @@ def _shortened(texts: Sequence[str], shape: tuple[int, ...], most: int) -> str:
 def shape_text(shape: tuple[int, ...]) -> str:
     """A shape as "3 × 4"."""
     return " × ".join(f"{length:,}" for length in shape)
+
+
+def grid_text(grid: tuple[int, ...]) -> str:
+    """A grid as it is written in Python: "(3,)" or "(4, 5)"; trailing ones left out."""
+    used = max((axis for axis, count in enumerate(grid) if count != 1), default=0) + 1
+    return f"({', '.join(f'{count:,}' for count in grid[:used])}{',' if used == 1 else ''})"

@@ -6,9 +6,9 @@ from itertools import islice
 
 import numpy as np
 
-from .draw import MOST_LANES, lanes_of, nothing_to_draw, programs_to_show, programs_to_trace, window
+from .draw import MOST_LANES, lanes_of, nothing_to_draw, owner_in, programs_to_show, programs_to_trace, window
 from .memory import undefined
-from .picture import Memory, Picture, cells, grouped, touched
+from .picture import Memory, Picture, Touched, cells, grouped, owners_of_parts
 from .records import Access, linear, unravel
 from .request import Request
 
@@ -37,9 +37,11 @@ def arithmetic(request: Request, chosen: int, lane: int = 0) -> Picture:
         if tensor.filling is not None:
             values = numpy_values(tensor.filling, tensor.dtype, index, request.seed).astype(np.float32)
         held = cells(values, start, touching, launch.grid)
-        memory.append(
-            Memory(name, tensor.shape, tensor.dtype, held, touched(tensor, own, "load"), touched(tensor, own, "store"))
-        )
+        reached = Touched(launch.tensors)
+        for access in own:
+            reached.add_access(access)
+        owners = owners_of_parts(tensor, owner_in(request, name))
+        memory.append(Memory(name, tensor.shape, tensor.dtype, held, *reached.shares(name), owners))
     return Picture(
         grid=launch.grid,
         chosen=unravel(chosen, launch.grid),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..operator import ITEMSIZE, Launch, Tensor
 from .faults import changed, faults, never_written
 from .memory import is_undefined
-from .picture import WHOLE, WINDOW, Memory, Picture, Place, cells, grouped, touched, values_at
+from .picture import WHOLE, WINDOW, Memory, Picture, Place, Touched, cells, grouped, owners_of_parts, values_at
 from .records import Access, Limits, Trace, Turn, linear, unravel
 from .request import Request
 
@@ -20,7 +21,7 @@ ALL_PROGRAMS = 64
 ALL_LANES = 512
 ROWS = 8
 AROUND = 8
-OTHERS_SECONDS = 0.1
+OTHERS_SECONDS = 0.06
 LIMITS = Limits()
 MOST_LANES = 2**20
 
@@ -50,17 +51,38 @@ def programs_to_show(traced: list[int], chosen: int) -> list[int]:
 
 
 @functools.lru_cache(maxsize=4)
-def traces(request: Request, chosen: int, limits: Limits, alone: bool) -> tuple[Trace, Trace]:
-    """The chosen program's trace, with its variables, and that of the other programs to look at."""
+def traces(request: Request, chosen: int, limits: Limits, alone: bool) -> tuple[Trace, Trace, Touched]:
+    """The chosen program's trace, with its variables; that of the other programs to look at; what the chosen one touches."""
     from .trace import trace
 
     launch = request.launch()
     program = unravel(chosen, launch.grid)
     options = {"seed": request.seed, "what_if": request.changes()}
-    own = trace(launch, [program], watched=program, limits=limits, **options)
+    reached = Touched(launch.tensors)
+    own = trace(launch, [program], watched=program, limits=limits, dropped=reached.add, **options)
+    for access in own.accesses:
+        reached.add_access(access)
     numbers = [] if alone or not own.complete else programs_to_trace(launch, lanes_of(request), chosen)
     others = [unravel(number, launch.grid) for number in numbers if number != chosen]
-    return own, trace(launch, others, limits=replace(limits, turns=2, seconds=OTHERS_SECONDS), **options)
+    few = replace(limits, turns=2)
+    if own.seconds * len(others) > OTHERS_SECONDS:  # of a long loop the others show only their first turn
+        parts = [trace(launch, [other], limits=replace(few, seconds=0.0), **options) for other in others]
+        return own, joined(parts), reached
+    return own, trace(launch, others, limits=few, **options), reached
+
+
+def joined(parts: Sequence[Trace]) -> Trace:
+    """Traces of one launch's programs, each on memory of its own, as one."""
+    first = parts[0]
+    return Trace(
+        programs=tuple(program for part in parts for program in part.programs),
+        accesses=tuple(access for part in parts for access in part.accesses),
+        steps=(),
+        complete=all(part.complete for part in parts),
+        dropped=sum(part.dropped for part in parts),
+        seconds=sum(part.seconds for part in parts),
+        memory=first.memory,
+    )
 
 
 def draw(
@@ -74,7 +96,7 @@ def draw(
     if not launch.programs or lanes_of(request) > MOST_LANES:
         return nothing_to_draw(launch, "traced")
     chosen = min(chosen, launch.programs - 1)
-    own, rest = traces(request, chosen, limits, alone)
+    own, rest, reached = traces(request, chosen, limits, alone)
     at = len(own.steps) - 1 if step is None else max(min(step, len(own.steps) - 1), 0)
     everything = sorted((*own.accesses, *rest.accesses), key=lambda access: linear(access.program, launch.grid))
     numbers = sorted({chosen, *(linear(program, launch.grid) for program in rest.programs)})
@@ -91,7 +113,7 @@ def draw(
         step=at,
         values=values_at(own.steps, at),
         active=tuple(before + number for number in own.steps[at].accesses) if own.steps else (),
-        memory=tuple(_memory(launch, name, (own, rest), everything, lane) for name in launch.tensors),
+        memory=tuple(_memory(request, name, (own, rest), everything, reached, lane) for name in launch.tensors),
         faults=_faults(request, launch, everything, limits, chosen),
         counted=_counted(launch, (own, rest), everything),
         complete=own.complete,
@@ -113,7 +135,8 @@ def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits
     operator = request.description
 
     def owner(argument: str, element: int) -> int | None:
-        return operator.owner(request.problem, request.tiling, argument, element) if operator.owner else None
+        known = owner_in(request, argument)
+        return int(known(element)) if known else None
 
     found = faults(accesses, launch, owner, chosen)
     if not request.what_if:
@@ -142,10 +165,13 @@ def _counted(launch: Launch, parts: tuple[Trace, Trace], accesses: Sequence[Acce
     return sum(read.values()), sum(touched["store", name].size * size[name] for name in size)
 
 
-def _memory(launch: Launch, name: str, traces: tuple[Trace, Trace], accesses: Sequence[Access], lane: int) -> Memory:
+def _memory(
+    request: Request, name: str, parts: tuple[Trace, Trace], accesses: Sequence[Access], reached: Touched, lane: int
+) -> Memory:
     """The window around the chosen program's first element of the argument, or the whole of a small argument."""
+    launch = request.launch()
     tensor = launch.tensors[name]
-    chosen, others = traces
+    chosen, others = parts
     own = [access for access in chosen.accesses if access.argument == name]
     start, count = window(tensor, own, lane)
     index = np.arange(start, start + count, dtype=np.int64)
@@ -153,14 +179,15 @@ def _memory(launch: Launch, name: str, traces: tuple[Trace, Trace], accesses: Se
     theirs = np.asarray(others.memory[name].read(index), np.float32) if name in others.memory else values
     values = np.where(is_undefined(values), theirs, values)
     touching = [access for access in accesses if access.argument == name]
-    return Memory(
-        name,
-        tensor.shape,
-        tensor.dtype,
-        cells(values, start, touching, launch.grid),
-        touched(tensor, own, "load"),
-        touched(tensor, own, "store"),
-    )
+    held = cells(values, start, touching, launch.grid)
+    owners = owners_of_parts(tensor, owner_in(request, name))
+    return Memory(name, tensor.shape, tensor.dtype, held, *reached.shares(name), owners)
+
+
+def owner_in(request: Request, argument: str) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The closed form of who owns elements of an argument; None where the operator has none."""
+    owner = request.description.owner
+    return partial(owner, request.problem, request.tiling, argument) if owner else None
 
 
 def window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ Plain values that go from the trace worker to the page, and into the shipped fil
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -17,7 +17,8 @@ from .records import Access, Program, Step, Turn, Variable, linear
 
 GROUPS = 64
 GROUPS_2D = 16
-WHOLE = 2048
+MAP = 32
+WHOLE = 400
 WINDOW = 40
 SAMPLE = 64
 
@@ -73,14 +74,17 @@ class Place:
 
 @dataclass(frozen=True)
 class Cells:
-    """Some elements of an argument: values, the number of the program that writes or else first reads each, and how many
-    accesses touch it; the owner is -1 where no traced program does.
+    """Some elements of an argument: values, and for each the program that writes or else first reads it, with lane and line.
+
+    The owner is -1 where no traced program touches the element; `touches` counts the accesses that do.
     """
 
     start: int
     values: np.ndarray
     defined: np.ndarray
     owner: np.ndarray
+    lane: np.ndarray
+    line: np.ndarray
     touches: np.ndarray
 
 
@@ -88,7 +92,8 @@ class Cells:
 class Memory:
     """One argument: a window of its elements, and a map of which parts of it the chosen program reads or writes.
 
-    `read` and `written` hold the share of the elements in each part, over `shape` cut into a grid of at most 64 by 64 parts.
+    `read` and `written` hold the share of the elements in each part, over `shape` cut into a grid of at most 32 by 32 parts;
+    `owners` the programs that own the first and the last element of each, by the closed form (None without one).
     """
 
     argument: str
@@ -97,6 +102,7 @@ class Memory:
     cells: Cells
     read: np.ndarray
     written: np.ndarray
+    owners: tuple[np.ndarray, np.ndarray] | None
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,7 @@ def values_at(steps: Sequence[Step], step: int) -> dict[int, dict[str, Sample]]:
     return {line: {name: sampled(variable) for name, variable in changes.items()} for line, changes in latest.items()}
 
 
-def part_of(length: int, most: int = GROUPS) -> int:
+def part_of(length: int, most: int) -> int:
     """How many elements of an axis one part of a map stands for."""
     return max(-(-length // most), 1)
 
@@ -197,27 +203,64 @@ def as_rows(shape: tuple[int, ...]) -> tuple[int, int]:
     return (shape[0], shape[1]) if len(shape) == 2 else (1, prod(shape))
 
 
-def touched(tensor: Tensor, accesses: Sequence[Access], kind: str) -> np.ndarray:
-    """The share of the elements of every part of the argument that these accesses of one kind touch."""
+class Touched:
+    """Collects which parts of the arguments of a launch are read and written, as shares of their elements."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._parts = {name: _Parts(tensor) for name, tensor in tensors.items()}
+
+    def add(self, kind: str, argument: str, offsets: np.ndarray) -> None:
+        """Counts elements that one access of that kind touches; offsets in bounds, one-dimensional."""
+        self._parts[argument].add(kind, offsets)
+
+    def add_access(self, access: Access) -> None:
+        """Counts the live lanes of an access."""
+        self.add(access.kind, access.argument, access.offsets[access.live & ~access.out_of_bounds])
+
+    def shares(self, argument: str) -> tuple[np.ndarray, np.ndarray]:
+        """(read, written) of every part; at most 1, elements touched more than once count again."""
+        parts = self._parts[argument]
+        return np.minimum(parts.counts["load"], 1.0), np.minimum(parts.counts["store"], 1.0)
+
+
+class _Parts:
+    def __init__(self, tensor: Tensor) -> None:
+        rows, self.columns = as_rows(tensor.shape)
+        self.high, self.wide = part_of(rows, MAP), part_of(self.columns, 4 * MAP if rows == 1 else MAP)
+        shape = (max(-(-rows // self.high), 1), max(-(-self.columns // self.wide), 1))
+        self.counts = {kind: np.zeros(shape, np.float32) for kind in ("load", "store")}
+
+    def add(self, kind: str, offsets: np.ndarray) -> None:
+        if self.columns:
+            row, column = np.divmod(offsets, self.columns)
+            np.add.at(self.counts[kind], (row // self.high, column // self.wide), 1.0 / (self.high * self.wide))
+
+
+def owners_of_parts(tensor: Tensor, owner: Callable[[np.ndarray], np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """The owners of the first and the last element of every part of a map; see `Touched`."""
     rows, columns = as_rows(tensor.shape)
-    high, wide = part_of(rows), part_of(columns, 2 * GROUPS if rows == 1 else GROUPS)
-    share = np.zeros((max(-(-rows // high), 1), max(-(-columns // wide), 1)), np.float32)
-    for access in accesses:
-        if access.kind == kind and columns:
-            inside = access.offsets[access.live & ~access.out_of_bounds].reshape(-1)
-            row, column = np.divmod(inside, columns)
-            np.add.at(share, (row // high, column // wide), 1.0 / (high * wide))
-    return np.minimum(share, 1.0)
+    if owner is None or not rows or not columns:
+        return None
+    high, wide = part_of(rows, MAP), part_of(columns, 4 * MAP if rows == 1 else MAP)
+    top, left = np.arange(0, rows, high, dtype=np.int64), np.arange(0, columns, wide, dtype=np.int64)
+    bottom, right = np.minimum(top + high, rows) - 1, np.minimum(left + wide, columns) - 1
+    first, last = top[:, None] * columns + left, bottom[:, None] * columns + right
+    return np.asarray(owner(first)), np.asarray(owner(last))
 
 
 def cells(values: np.ndarray, start: int, accesses: Sequence[Access], grid: Program) -> Cells:
     """Elements from `start` on with these values; their owners are the programs that store them, or else first load them."""
     owner, count = np.full(values.size, -1, np.int64), np.zeros(values.size, np.int32)
+    lane, line = np.zeros(values.size, np.int64), np.zeros(values.size, np.int32)
     for kind in ("load", "store"):
         for access in (access for access in accesses if access.kind == kind):
-            inside = access.offsets[access.live & ~access.out_of_bounds].reshape(-1) - start
-            here = np.unique(inside[(inside >= 0) & (inside < values.size)])
-            fresh = here[owner[here] < 0] if kind == "load" else here
-            owner[fresh] = linear(access.program, grid)
-            count[here] += 1
-    return Cells(start, values.astype(np.float32), ~is_undefined(values), owner, count)
+            lanes = np.flatnonzero((access.live & ~access.out_of_bounds).reshape(-1))
+            at = access.offsets.reshape(-1)[lanes] - start
+            near = (at >= 0) & (at < values.size)
+            at, lanes = at[near], lanes[near]
+            count[at] += 1
+            if kind == "load":
+                fresh = owner[at] < 0
+                at, lanes = at[fresh], lanes[fresh]
+            owner[at], lane[at], line[at] = linear(access.program, grid), lanes, access.line
+    return Cells(start, values.astype(np.float32), ~is_undefined(values), owner, lane, line, count)

@@ -44,8 +44,8 @@ def origin(request: Request, argument: str, element: int, limits: Limits = LIMIT
     tensor = launch.tensors.get(argument)
     if tensor is None or element >= tensor.numel or not launch.programs or operator.owner is None:
         return Origin(argument, element, None, (), 0)
-    owner = min(operator.owner(request.problem, request.tiling, argument, element), launch.programs - 1)
-    trace, _ = traces(request, owner, limits, alone=True)
+    owner = min(int(operator.owner(request.problem, request.tiling, argument, element)), launch.programs - 1)
+    trace, *_ = traces(request, owner, limits, alone=True)
     stores = list(_touches(trace, "store", argument, np.array([element]), launch.grid))
     if not stores:
         return Origin(

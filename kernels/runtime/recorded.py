@@ -1,4 +1,4 @@
-"""Pictures of the examples, shipped as data: what a machine without Triton shows of them. Made by `python -m kernels record`."""
+"""Pictures of the examples, shipped as data for machines without Triton. Made by `python -m kernels record`."""
 
 from __future__ import annotations
 

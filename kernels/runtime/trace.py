@@ -42,16 +42,19 @@ def trace(
     limits: Limits = LIMITS,
     watched: Program | None = None,
     poison: Mapping[str, Iterable[int]] | None = None,
+    dropped: Callable[[str, str, np.ndarray], None] | None = None,
 ) -> Trace:
     """Runs these programs of the launch, in this order, on fresh virtual memory.
 
     `watched` is the program whose variables are recorded after every statement; `poison` makes elements of inputs NaN, which
-    shows what depends on them. Raises InterpreterError where the kernel itself fails.
+    shows what depends on them; `dropped` gets (kind, argument, offsets in bounds) of accesses that are not kept.
+
+    Raises InterpreterError where the kernel itself fails.
     """
     started = time.perf_counter()
     ours.repair()
     memory = _memory(launch, seed, what_if, poison or {})
-    recorder = _Recorder(launch, tuple(programs), memory, what_if, limits, watched)
+    recorder = _Recorder(launch, tuple(programs), memory, what_if, limits, watched, dropped)
     complete = recorder.run() if programs else True
     return Trace(
         tuple(programs),
@@ -87,7 +90,9 @@ class _Recorder:
         what_if: WhatIf,
         limits: Limits,
         watched: Program | None,
+        on_drop: Callable[[str, str, np.ndarray], None] | None,
     ) -> None:
+        self.on_drop = on_drop
         self.launch, self.programs, self.memory = launch, programs, memory
         self.what_if, self.limits, self.watched = what_if, limits, watched
         self.by_slot = {(tensor.base >> SLOT_BITS): tensor for tensor in memory.values()}
@@ -112,7 +117,7 @@ class _Recorder:
         watch(kernel, self.step, self.turns)
         arguments = {**self.launch.arguments, **self.memory, **resolved(self.launch.constants)}
         executor = interpreter.GridExecutor(function, kernel.arg_names, (len(self.programs), 1, 1))
-        with ours.relaxed(), ours.others_seen(self._note_other), self._hooks():
+        with ours.relaxed(), ours.unsanitized(), ours.others_seen(self._note_other), self._hooks():
             try:
                 with np.errstate(all="ignore"):
                     executor(**arguments)
@@ -210,6 +215,8 @@ class _Recorder:
     ) -> None:
         if not self._kept() or self.lanes + offsets.size > self.limits.lanes:
             self.dropped += 1
+            if self.on_drop:
+                self.on_drop(kind, tensor.name, offsets[live & inside])
             return
         self.lanes += offsets.size
         self.accesses.append(
@@ -246,7 +253,7 @@ class _Recorder:
         items = items if hasattr(items, "__len__") else list(items)
         depth = len(self.loops)
         for index, item in enumerate(items):
-            if time.perf_counter() > self.deadline:
+            if index and time.perf_counter() > self.deadline:
                 raise _OutOfTimeError
             self.loops[depth:] = [Turn(self.definition_line + line - 1, index, len(items))]
             yield item

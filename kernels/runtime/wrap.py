@@ -1,4 +1,4 @@
-"""Where 32-bit offsets would wrap: the first program with an element past 2^31, traced with either type. In the trace worker."""
+"""Where 32-bit offsets would wrap: the first program with an element past 2^31, traced with either type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def wrap(request: Request) -> Wrap | None:
     large = [name for name, tensor in launch.tensors.items() if tensor.numel > INT32_END]
     if not large or operator.owner is None:
         return None
-    owners = {name: operator.owner(request.problem, request.tiling, name, INT32_END) for name in large}
+    owners = {name: int(operator.owner(request.problem, request.tiling, name, INT32_END)) for name in large}
     number = min(owners.values())
     program, limits = unravel(number, launch.grid), Limits(seconds=1.0)
     right = trace(launch, [program], seed=request.seed, limits=limits).accesses

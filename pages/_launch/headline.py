@@ -11,12 +11,15 @@ from kernels.language import triton
 from kernels.runtime.device import Gpu
 from kernels.runtime.picture import Picture
 from kernels.runtime.records import linear
-from kernels.runtime.request import Request
+from kernels.runtime.request import LAYOUTS, Request, first_input
 from kernels.runtime.settings import Settings
+from viz.terms import TERMS
 from viz.theme import Style
-from viz.words import bytes_text, large
+from viz.words import bytes_text, grid_text, large
 
 from . import state, tracing
+
+EXPLAINED = {"programs?": "program", "blocks": "block", "lanes?": "lane"}
 
 
 def headline(settings: Settings) -> None:
@@ -27,20 +30,42 @@ def headline(settings: Settings) -> None:
     gpus = tracing.gpus()
     where = device_name(gpus[0]) if gpus else "no GPU: Triton's interpreter"
     bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
+    for word, term in EXPLAINED.items():
+        title = escape(TERMS[term], quote=True)
+        bold = re.sub(rf"\b({word})\b(?![^<]*>)", rf'<abbr title="{title}">\1</abbr>', bold, count=1)
     st.html(
         f'<div class="headline"><span class="story">{bold}</span>'
         f'<span class="badge{"" if gpus else " none"}">{escape(where)} · Triton {escape(triton.__version__)}</span></div>'
     )
 
 
-def sentences(picture: Picture, reason: str | None) -> None:
+def sentences(settings: Settings, picture: Picture, reason: str | None) -> None:
     """What was corrected, what cannot be traced, and what goes wrong in this launch, a line each."""
     for sentence in (*state.notices(), *([reason] if reason else [])):
         st.html(f'<div class="say">{escape(sentence)}</div>')
     if picture.faults:
         st.html(f'<div class="say fault faults">{_faults(picture.faults)}</div>')
+    for sentence in _remarks(settings):
+        st.html(f'<div class="say">{sentence}</div>')
     if not picture.complete:
         st.html('<div class="say">A long loop: its first turns are shown while the kernel runs on to its end.</div>')
+
+
+def _remarks(settings: Settings) -> list[str]:
+    """What the wrapper does before the launch, and what the interpreter does otherwise than a GPU."""
+    request = settings.request
+    launch, found = request.launch(), []
+    if request.layout != "contiguous":
+        name = first_input(launch)
+        size = bytes_text(launch.tensors[name].nbytes)
+        short = name.removesuffix("_ptr")
+        laid = f"{short} is {LAYOUTS[request.layout]}"
+        found.append(f"{laid}: the wrapper copies it first, {size} more each way; the kernel gets the copy.")
+    if request.problem.dtype == "bfloat16":
+        found.append(
+            "Traced in float32 with 2-byte addresses: the interpreter has no bfloat16. What is stored is rounded to bfloat16."
+        )
+    return found
 
 
 def _faults(faults: tuple[str, ...]) -> str:
@@ -72,14 +97,7 @@ def figures(settings: Settings, picture: Picture, style: Style) -> None:
 def _facts(settings: Settings, picture: Picture) -> list[tuple[str, str, str, str]]:
     request = settings.request
     operator, grid = request.description, picture.grid
-    facts = [
-        (
-            "grid",
-            f"({', '.join(f'{count:,}' for count in trimmed(grid))}{',' if len(trimmed(grid)) == 1 else ''})",
-            "",
-            "formula",
-        )
-    ]
+    facts = [("grid", grid_text(grid), "", "formula")]
     if operator.axes:
         lanes, live = lanes_of_launch(request)
         share = f"{1 - live / lanes:.1%}" if lanes and lanes > 999 else ""
@@ -102,12 +120,6 @@ def _facts(settings: Settings, picture: Picture) -> list[tuple[str, str, str, st
             (f"fits in L2 ({bytes_text(gpus[0].l2_bytes)})", "yes" if moved <= gpus[0].l2_bytes else "no", "", "formula")
         )
     return facts
-
-
-def trimmed(grid: tuple[int, int, int]) -> tuple[int, ...]:
-    """A grid without its trailing ones."""
-    used = max((axis for axis, count in enumerate(grid) if count != 1), default=0) + 1
-    return grid[:used]
 
 
 def lanes_of_launch(request: Request) -> tuple[int, int]:

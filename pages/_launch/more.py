@@ -57,15 +57,15 @@ def _costs(settings: Settings, style: Style) -> None:
     chart(cost.cost_figure(choices, chosen, known, style), "cost", "Masked lanes over block sizes")
     programs = request.launch().programs
     if 0 < programs < known:
+        one = "program" if programs == 1 else "programs"
         st.markdown(
-            f"**{programs:,}** program{'' if programs == 1 else 's'} can use at most **{programs:,}** of {known} multiprocessors; the others have nothing to do."
+            f"**{programs:,}** {one} can use at most **{programs:,}** of {known} multiprocessors; the others have nothing to do."
         )
     if operator.family == "rows":
         columns, block = request.problem["columns"], request.tiling["BLOCK_SIZE"]
         lanes = -(-columns // block) * block if block else 0
-        st.markdown(
-            f"A row of **{columns:,}** is padded to **{lanes:,}** lanes: **{lanes - columns:,}** of each program's lanes never hold an element."
-        )
+        idle = f"**{lanes - columns:,}** of each program's lanes never hold an element"
+        st.markdown(f"A row of **{columns:,}** is padded to **{lanes:,}** lanes: {idle}.")
 
 
 def _choices(request: Request) -> list[tuple[str, Request]]:
@@ -91,7 +91,7 @@ def _folds(settings: Settings, picture: Picture, style: Style) -> None:
     before, *between, after = settings.request.description.fold
     samples = {name: sample for line in picture.values.values() for name, sample in line.items()}
     if any(name not in samples for name in (before, *between, after)) or not samples[before].shape:
-        st.caption("Step to the end of the kernel (all lines done) to see its numbers; a looped kernel folds turn by turn.")
+        st.caption("Nothing to show at this step: all lines must be done, and the row be in one block.")
         return
     title("The lanes fold into one number, which fans back", "numbers are the kernel's own; the tree shows the principle")
     live = settings.request.problem["columns"]

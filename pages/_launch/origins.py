@@ -51,7 +51,8 @@ def _touch(touch: Touch) -> str:
 
 def _load(touch: Touch) -> str:
     name = touch.argument.removesuffix("_ptr")
-    return f"<span class='load'>{escape(name)}[{touch.element:,}] = {_value(touch)}</span> (line {touch.line}, lane {touch.lane:,})"
+    what = f"{escape(name)}[{touch.element:,}] = {_value(touch)}"
+    return f"<span class='load'>{what}</span> (line {touch.line}, lane {touch.lane:,})"
 
 
 def _value(touch: Touch) -> str:

@@ -110,10 +110,15 @@ def _memory(settings: Settings, picture: Picture, origin: Origin | None, style: 
     cells = sum(one.cells.values.size for one in picture.memory)
 
     def clicked(custom: Any) -> None:
-        state.change({"element": f"{custom[0].removesuffix('_ptr')}:{custom[1]}"})
+        shown = next(one for one in picture.memory if one.argument == custom[0])
+        owner = int(shown.cells.owner[custom[1] - shown.cells.start])
+        texts = {"element": f"{custom[0].removesuffix('_ptr')}:{custom[1]}"}
+        state.change(texts | ({"program": owner} if owner >= 0 and shown.written.any() else {}))
 
     title("Memory", f"colour = owning program, strong = {number:,}; click an element")
     if flat:
+        if not small:
+            chart(memory.map_figure(picture.memory, style), "memory-map", "What the program reads and writes of each argument")
         reached = list(picture.accesses_of(picture.chosen))
         figure = memory.strips_figure(picture.memory, number, reached, framed, style, size)
         chart(figure, "memory", "Elements and the programs that own them", clicked)

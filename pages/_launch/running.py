@@ -17,10 +17,9 @@ from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
 from pages import _shell
-from viz.words import bytes_text, seconds_text
+from viz.words import bytes_text, grid_text, seconds_text
 
 from . import tracing
-from .headline import trimmed
 
 LAUNCH_SECONDS = 3600
 POLL = 0.4
@@ -166,22 +165,21 @@ def _done(found: Result, request: Request, asked: Request) -> None:
     if dict(asked.tiling.blocks) != dict(request.tiling.blocks) or drawn != launched:
         blocks = ", ".join(f"{value:,}" for value in request.tiling.blocks.values())
         differs = f" · {drawn:,} programs drawn; launched as {launched:,} program{'' if launched == 1 else 's'} of {blocks}"
-    parts = [f"<b>Launched on {escape(found.device)}</b> as grid {_grid(found.grid)}{differs}"]
+    parts = [f"<b>Launched on {escape(found.device)}</b> as grid {grid_text(found.grid)}{differs}"]
     for one in found.differences:
         name = f"{escape(one.output)}: " if len(found.differences) > 1 else ""
-        parts.append(
-            f"{name}max |difference| from PyTorch <b>{_number(one.from_pytorch)}</b>, from float64 <b>{_number(one.from_float64)}</b>"
-            f'<span class="tag measured">measured</span> {_verdict(one.share)}'
-        )
+        theirs, exact = _number(one.from_pytorch), _number(one.from_float64)
+        tag = '<span class="tag measured">measured</span>'
+        distances = f"from PyTorch <b>{theirs}</b>, from float64 <b>{exact}</b>{tag}"
+        parts.append(f"{name}max |difference| {distances} {_verdict(one.share)}")
     if found.compile_seconds is not None:
         parts.append(f"{'from Triton’s cache in' if found.from_cache else 'compiled in'} {seconds_text(found.compile_seconds)}")
     parts += [escape(note) for note in found.notes]
     kind = "good" if found.within else "fault"
     versions = " · ".join(f"{name} {version}" for name, version in found.versions.items())
     printed = "".join(f"<pre>{escape(name)} = {escape(text)}</pre>" for name, text in found.printed.items())
-    st.html(
-        f'<div class="say {kind} result">{" · ".join(parts)}<details><summary>{versions}: the result as PyTorch prints it</summary>{printed}</details></div>'
-    )
+    details = f"<details><summary>{versions}: the result as PyTorch prints it</summary>{printed}</details>"
+    st.html(f'<div class="say {kind} result">{" · ".join(parts)}{details}</div>')
 
 
 def _verdict(share: float) -> str:
@@ -192,8 +190,3 @@ def _verdict(share: float) -> str:
 
 def _number(value: float) -> str:
     return "0.0" if value == 0 else f"{value:.2g}"
-
-
-def _grid(grid: tuple[int, int, int]) -> str:
-    numbers = trimmed(grid)
-    return f"({', '.join(f'{count:,}' for count in numbers)}{',' if len(numbers) == 1 else ''})"

@@ -11,6 +11,7 @@ from kernels.runtime.settings import Settings
 from kernels.runtime.source import source_of
 from pages import _panel
 from viz.source import source_html
+from viz.words import grid_text
 
 from . import state
 
@@ -67,14 +68,8 @@ def wrapper(request: Request) -> None:
         meta = ", ".join(f"{name}={value}" for name, value in launch.constants.items())
         if operator.grid:
             _panel.panel(source_html(source_of(operator.grid), {}), "grid-function")
-        st.markdown(f"The grid function gets `meta` = `{{{meta}}}` and returns `{_grid(launch.grid)}`.")
+        st.markdown(f"The grid function gets `meta` = `{{{meta}}}` and returns `{grid_text(launch.grid)}`.")
         st.markdown(
-            "The output is `empty_like`, not `zeros_like`: every element is written by exactly one program, so clearing it first "
-            "would be one more kernel, a fill, and one more pass over the output, for nothing."
+            "The output is allocated *empty*, not with `zeros_like`: every element is written by exactly one program, so "
+            "clearing it first would be one more kernel, a fill, and one more pass over the output, for nothing."
         )
-
-
-def _grid(grid: tuple[int, int, int]) -> str:
-    """A grid as it is written in Python: trailing ones left out."""
-    used = max((axis for axis, count in enumerate(grid) if count != 1), default=0) + 1
-    return f"({', '.join(str(count) for count in grid[:used])}{',' if used == 1 else ''})"
