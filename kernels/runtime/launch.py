@@ -252,5 +252,5 @@ def distance(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
 
     ours, theirs = ours.double(), theirs.double()
     same = (ours == theirs) | (ours.isnan() & theirs.isnan())
-    apart = torch.nan_to_num((ours - theirs).abs(), nan=float("inf"))
-    return torch.where(same, 0.0, apart)
+    apart = (ours - theirs).abs()
+    return torch.where(same, 0.0, torch.where(apart.isnan(), float("inf"), apart))

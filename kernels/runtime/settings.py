@@ -143,14 +143,16 @@ def corrected(raw: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     chosen = rule.blocks if named else first.blocks
     blocks = Numbers({block.name: read.number(block_size(block, chosen[block.name])) for block in operator.blocks})
     warps = read.number(replace(NUM_WARPS, default=rule.num_warps))
+    seed, layout = read.number(SEED), read.choice("layout", possible_layouts(operator), next(iter(LAYOUTS)))
+    what_if, other = read.choice("what_if", ("", *WHAT_IFS), ""), read.real("other", 1.0)
     request = Request(
         operator.name,
         problem,
         Tiling(blocks, warps, rule.num_stages),
-        read.number(SEED),
-        read.choice("layout", possible_layouts(operator), next(iter(LAYOUTS))),
-        read.choice("what_if", ("", *WHAT_IFS), ""),
-        read.real("other", 1.0),
+        seed,
+        layout,
+        what_if,
+        other if what_if == "other" else 1.0,
     )
     programs = request.launch().programs
     program = read.number(replace(PROGRAM, maximum=max(programs - 1, 0), default=telling(request, programs)))
@@ -210,5 +212,5 @@ def link(settings: Settings) -> dict[str, str]:
     if settings.element:
         texts["element"] = f"{settings.element[0].removesuffix('_ptr')}:{settings.element[1]}"
     if request.what_if == "other":
-        texts["other"] = f"{request.other:g}"
+        texts["other"] = repr(request.other)
     return texts

@@ -58,9 +58,8 @@ def _costs(settings: Settings, style: Style) -> None:
     programs = request.launch().programs
     if 0 < programs < known:
         one = "program" if programs == 1 else "programs"
-        st.markdown(
-            f"**{programs:,}** {one} can use at most **{programs:,}** of {known} multiprocessors; the others have nothing to do."
-        )
+        used = f"at most **{programs:,}** of {known} multiprocessors"
+        st.markdown(f"**{programs:,}** {one} can use {used}; the others have nothing to do.")
     if operator.family == "rows":
         columns, block = request.problem["columns"], request.tiling["BLOCK_SIZE"]
         lanes = -(-columns // block) * block if block else 0
@@ -111,8 +110,8 @@ def _past_int32(settings: Settings) -> None:
         st.markdown("No program's first offset lies past 2^31 here; only masked lanes of the last block would wrap.")
     else:
         st.markdown(
-            f"In 32 bits, **program {wrap.program:,}** would be the first to go wrong: its offset **{wrap.right:,}** would wrap to "
-            f"**{wrap.wrong:,}**, which is below the mask's bound, so the mask lets it through. "
+            f"In 32 bits, **program {wrap.program:,}** would be the first to go wrong: its offset **{wrap.right:,}** would "
+            f"wrap to **{wrap.wrong:,}**, which is below the mask's bound, so the mask lets it through. "
             f"The launch passes `OFFSET_TYPE = int64`; the what-if *int32 offsets* shows the other."
         )
     st.markdown(f"The tensors of this launch need **{bytes_text(needed)}**.")

@@ -1,0 +1,173 @@
+"""Workers that are killed, hang, or are given up: the next task works, others notice nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from kernels import Numbers, Problem, Tiling
+from kernels.runtime.background import Background
+from kernels.runtime.jobs import TaskError, launch_job, picture_job
+from kernels.runtime.records import Limits
+from kernels.runtime.request import Request
+from kernels.runtime.workers import WorkerError, Workers, environment, process_id
+
+
+class GivenUpError(BaseException):
+    pass
+
+
+def sleep(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def variable(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def report(seconds: float, progress: str) -> str:
+    for done in range(100):
+        with open(progress, "w") as file:
+            file.write(f"{done} 100")
+        time.sleep(seconds / 100)
+    return "done"
+
+
+@pytest.fixture
+def workers():
+    found = Workers()
+    yield found
+    found.close()
+
+
+def request(n: int, block: int) -> Request:
+    return Request("vector_add", Problem(Numbers(n_elements=n)), Tiling(Numbers(BLOCK_SIZE=block)))
+
+
+def test_every_worker_has_the_environment_of_its_task(workers, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert workers["compile"].call(variable, "TRITON_INTERPRET", seconds=20) == "0"
+    assert workers["trace"].call(variable, "TRITON_INTERPRET", seconds=20) == "1"
+    assert workers["trace"].call(variable, "CUDA_VISIBLE_DEVICES", seconds=20) == ""
+    assert environment("device GPU-abc")["CUDA_VISIBLE_DEVICES"] == "GPU-abc"
+
+
+def test_a_worker_is_one_process_that_stays(workers):
+    first = workers["trace"].call(process_id, seconds=20)
+    assert first != os.getpid()
+    assert workers["trace"].call(process_id, seconds=20) == first
+
+
+def test_a_killed_worker_is_replaced(workers):
+    worker = workers["trace"]
+    with pytest.raises(WorkerError, match="died 3 times"):
+        worker.call(die, seconds=20)
+    assert worker.call(sleep, 0, seconds=20) == 0
+    os.kill(worker.call(process_id, seconds=20), signal.SIGKILL)
+    assert worker.call(sleep, 0, seconds=20) == 0
+
+
+def test_a_task_that_hangs_is_ended_and_the_one_behind_it_runs(workers):
+    worker, found = workers["trace"], []
+    worker.call(process_id, seconds=20)
+
+    def hang() -> None:
+        with pytest.raises(WorkerError, match="gave no answer in 1 s"):
+            worker.call(sleep, 60, seconds=1)
+
+    threads = [threading.Thread(target=hang), threading.Thread(target=lambda: found.append(worker.call(sleep, 0.01, seconds=1)))]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.2)
+    for thread in threads:
+        thread.join(20)
+    assert found == [0.01]
+
+
+def test_waiting_in_line_is_not_counted_as_running(workers):
+    worker, found = workers["trace"], []
+    worker.call(process_id, seconds=20)
+    first = threading.Thread(target=lambda: found.append(worker.call(sleep, 1.2, seconds=5)))
+    first.start()
+    time.sleep(0.2)
+    assert worker.call(sleep, 0.0, seconds=0.5) == 0.0
+    first.join()
+    assert found == [1.2]
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_a_task_given_up_leaves_the_worker_to_the_next(workers, kill):
+    worker = workers["trace"]
+    before, started = worker.call(process_id, seconds=20), time.monotonic()
+
+    def checkpoint() -> None:
+        if time.monotonic() - started > 0.3:
+            raise GivenUpError
+
+    with pytest.raises(GivenUpError):
+        worker.call(sleep, 2, seconds=20, checkpoint=checkpoint, kill=kill)
+    assert time.monotonic() - started < 1
+    after = worker.call(process_id, seconds=1)
+    assert (after == before) is not kill
+
+
+def test_errors_of_a_kernel_come_back_as_a_sentence(workers):
+    with pytest.raises(TaskError, match="arange's range must be a power of 2"):
+        workers["interpret"].call(launch_job, request(7, 3), "cpu", seconds=60)
+
+
+def test_eight_threads_trace_at_once_and_all_are_right(workers):
+    found: dict[int, list[int]] = {}
+
+    def ask(n: int) -> None:
+        picture = workers["trace"].call(picture_job, request(n, 4), 0, None, 0, Limits(), False, seconds=20)
+        found[n] = picture.accesses[0].first.tolist() + [picture.grid[0]]
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(20, 28)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {n: [0, 1, 2, 3, -(-n // 4)] for n in range(20, 28)}
+
+
+def wait(background: Background, seconds: float = 30) -> Background:
+    ends = time.monotonic() + seconds
+    while background.state == "waiting" and time.monotonic() < ends:
+        time.sleep(0.02)
+    return background
+
+
+def test_a_background_task_reports_progress_and_ends(workers):
+    background = Background(workers["trace"], report, 0.8, seconds=20)
+    seen = set()
+    while background.state == "waiting":
+        seen.add(background.progress())
+        time.sleep(0.02)
+    assert (background.state, background.result) == ("done", "done")
+    assert len(seen - {None}) > 3
+
+
+def test_a_cancelled_task_ends_at_once_and_its_worker_too(workers):
+    worker = workers["trace"]
+    before = worker.call(process_id, seconds=20)
+    background = Background(worker, report, 60, seconds=120)
+    time.sleep(0.3)
+    background.cancel()
+    assert wait(background, 5).state == "cancelled"
+    assert worker.call(process_id, seconds=20) != before
+
+
+def test_a_failed_task_says_why(workers):
+    background = wait(Background(workers["interpret"], launch_job, request(7, 3), "cpu", seconds=60))
+    assert background.state == "failed"
+    assert "power of 2" in background.failure
