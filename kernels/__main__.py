@@ -1,4 +1,4 @@
-"""python -m kernels list | trace | compile: the explorer without a browser."""
+"""python -m kernels list | trace | compile | record: the explorer without a browser."""
 
 import os
 import sys
@@ -7,8 +7,9 @@ COMMANDS = {
     "list": "the operators and their sizes",
     "trace": "offsets, masks and values of chosen programs of a kernel",
     "compile": "whether a launch would be accepted on a target, and why not",
+    "record": "makes the shipped pictures of the examples again",
 }
-INTERPRETS = ("trace",)
+INTERPRETS = ("trace", "record")
 
 
 def main(arguments: list[str]) -> int:

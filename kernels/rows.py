@@ -106,6 +106,13 @@ def as_matrix(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.view(prod(tensor.shape[:-1]), tensor.shape[-1])
 
 
+def counts(problem: Problem) -> tuple[int, int, int]:
+    """Elements of the matrix, of a column and of a row; a matrix without elements has no kernels to count."""
+    if not problem["rows"] or not problem["columns"]:
+        return 0, 0, 0
+    return problem["rows"] * problem["columns"], problem["rows"], problem["columns"]
+
+
 def story(problem: Problem, tiling: Tiling) -> str:
     """The launch in one sentence, numbers between `**`."""
     rows, columns, block = problem["rows"], problem["columns"], tiling["BLOCK_SIZE"]

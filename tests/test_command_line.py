@@ -15,7 +15,12 @@ ROOT = Path(__file__).parents[1]
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "kernels", *arguments], cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "kernels", *arguments],
+        cwd=ROOT,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -37,7 +42,9 @@ def test_a_trace_as_json():
     assert x["out_of_bounds"] == [False] * 4
     assert (x["shape"], x["dtype"]) == ([4], "float32")
     assert [access["values"][3] for access in (x, y, output)] == [None] * 3
-    assert output["values"][:3] == pytest.approx([a + b for a, b in zip(x["values"][:3], y["values"][:3], strict=True)], rel=1e-6)
+    assert output["values"][:3] == pytest.approx(
+        [a + b for a, b in zip(x["values"][:3], y["values"][:3], strict=True)], rel=1e-6
+    )
     source = (ROOT / "kernels/vector_add.py").read_text().split("\n")
     assert "tl.load(x_ptr" in source[x["line"] - 1]
 
@@ -62,7 +69,9 @@ def test_special_values_are_words():
     assert found["accesses"][0]["values"][3] == "-inf"
 
 
-@pytest.mark.parametrize(("block", "reason"), [("0", "must be greater than the start"), ("2097152", "exceeds triton maximum tensor numel")])
+@pytest.mark.parametrize(
+    ("block", "reason"), [("0", "must be greater than the start"), ("2097152", "exceeds triton maximum tensor numel")]
+)
 def test_blocks_that_cannot_be_drawn_are_still_answered(block, reason):
     found = document("vector_add", "--n-elements", "7", "--block-size", block)
     assert found["launchable"] is False

@@ -22,7 +22,9 @@ def compiler():
     workers.close()
 
 
-def ask(compiler, operator: str, target: str = "sm_90", warps: int = 4, stages: int = 3, dtype: str = "float32", **numbers: int):
+def ask(
+    compiler, operator: str, target: str = "sm_90", warps: int = 4, stages: int = 3, dtype: str = "float32", **numbers: int
+):
     described = operators()[operator]
     sizes = Numbers({size.name: numbers.get(size.name, size.default) for size in described.sizes})
     rule = described.tiling(Problem(sizes, dtype)).blocks
@@ -43,7 +45,11 @@ def test_every_operator_compiles_for_every_dtype(compiler, operator, dtype, targ
 def test_sizes_of_one_and_loops_and_64_bit_offsets_compile(compiler, operator):
     ones = {size.name: 1 for size in operator.sizes}
     assert ask(compiler, operator.name, **ones)[0].launchable
-    large = {"flat": {"n_elements": 2**33}, "rows": {"rows": 2**18, "columns": 2**16, "BLOCK_SIZE": 1024}, "tiles": {"m": 2**17, "n": 2**17}}
+    large = {
+        "flat": {"n_elements": 2**33},
+        "rows": {"rows": 2**18, "columns": 2**16, "BLOCK_SIZE": 1024},
+        "tiles": {"m": 2**17, "n": 2**17},
+    }
     verdict, request = ask(compiler, operator.name, **large[operator.family])
     assert verdict.launchable, verdict
     assert request.launch().constants["OFFSET_TYPE"] == "int64"
@@ -91,7 +97,9 @@ def test_a_grid_past_the_hardwares_limit(compiler):
     assert verdict.reason == "sm_90 takes 2,147,483,647 programs along x, and the grid has 2,147,483,648."
 
 
-@pytest.mark.parametrize(("value", "powers"), [(3, (2, 4)), (4, (4,)), (0, (1,)), (-5, (1,)), (1000, (512, 1024)), (2**21, (2**20,))])
+@pytest.mark.parametrize(
+    ("value", "powers"), [(3, (2, 4)), (4, (4,)), (0, (1,)), (-5, (1,)), (1000, (512, 1024)), (2**21, (2**20,))]
+)
 def test_the_nearest_legal_blocks(value, powers):
     assert nearest_powers(value, 2**20) == powers
 

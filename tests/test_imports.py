@@ -20,7 +20,11 @@ ALLOWED = {
     "viz": {"viz"},
     "kernels": {"kernels"},
 }
-FORBIDDEN = {"viz": {"streamlit", "torch", "triton", "kernels"}, "kernels": {"streamlit", "plotly", "pandas"}, "pages": {"torch", "triton"}}
+FORBIDDEN = {
+    "viz": {"streamlit", "torch", "triton", "kernels"},
+    "kernels": {"streamlit", "plotly", "pandas"},
+    "pages": {"torch", "triton"},
+}
 
 
 def modules() -> list[Path]:
@@ -71,7 +75,8 @@ def test_operators_know_only_the_value_types_and_import_torch_in_functions(path)
     assert "torch" not in {name.split(".")[0] for name in on_import}
     own = {name.split(".")[1] for name in imported(path, everywhere=True) if name.startswith("kernels.")}
     if path.stem not in ("__init__", "__main__"):
-        assert own <= HELPERS
+        pair = {"rms_norm", "rms_norm_backward"} if path.stem.startswith("rms_norm") else set()  # autograd joins these two
+        assert own <= HELPERS | pair
 
 
 def run(code: str, **environment: str) -> str:

@@ -12,7 +12,8 @@ from kernels import DTYPES, Numbers, Problem, Tiling, operators
 from kernels.arguments import adjustments
 from kernels.elementwise_chain import chain
 from kernels.matmul_relu import matmul_relu
-from kernels.rms_norm import rms_norm, rms_norm_backward
+from kernels.rms_norm import rms_norm
+from kernels.rms_norm_backward import rms_norm_backward
 from kernels.runtime.interpreter import repair
 from kernels.runtime.launch import distance, launch_once
 from kernels.runtime.request import LAYOUTS, Request, possible_layouts
@@ -26,7 +27,15 @@ NAN, INF = math.nan, math.inf
 # Ragged, one element, exact fit, empty: by family, sizes and blocks.
 SHAPES = {
     "flat": [((0,), (8,)), ((1,), (8,)), ((7,), (4,)), ((64,), (16,)), ((1000,), (128,))],
-    "rows": [((0, 5), (8,)), ((3, 0), (8,)), ((1, 1), (4,)), ((6, 5), (8,)), ((4, 16), (16,)), ((3, 50), (16,)), ((7, 33), (8,))],
+    "rows": [
+        ((0, 5), (8,)),
+        ((3, 0), (8,)),
+        ((1, 1), (4,)),
+        ((6, 5), (8,)),
+        ((4, 16), (16,)),
+        ((3, 50), (16,)),
+        ((7, 33), (8,)),
+    ],
     "tiles": [
         ((0, 4, 4), (4, 4, 4)),
         ((4, 4, 0), (4, 4, 4)),
@@ -69,7 +78,9 @@ def test_views_are_copied_and_said(operator, layout):
 
 def test_grouped_and_two_dimensional_orders_give_the_same_matrix():
     operator = operators()["matmul_relu"]
-    texts = {launch_once(request(operator, (50, 70, 20), (16, 16, 16), group=group), "cpu").printed["c"] for group in (0, 1, 2, 9)}
+    texts = {
+        launch_once(request(operator, (50, 70, 20), (16, 16, 16), group=group), "cpu").printed["c"] for group in (0, 1, 2, 9)
+    }
     assert len(texts) == 1
 
 

@@ -14,14 +14,27 @@ from kernels.runtime.settings import RejectedError, corrected, link, whole
 SIZE = Size("n_elements", "How many.", 7, maximum=1000)
 
 
-@pytest.mark.parametrize(("text", "number"), [("0", 0), ("1000", 1000), (" 12 ", 12), ("1_000", 1000), ("1,000", 1000), ("1e2", 100)])
+@pytest.mark.parametrize(
+    ("text", "number"), [("0", 0), ("1000", 1000), (" 12 ", 12), ("1_000", 1000), ("1,000", 1000), ("1e2", 100)]
+)
 def test_whole_numbers_in_their_usual_spellings(text, number):
     assert whole(text, SIZE) == number
 
 
 @pytest.mark.parametrize(
     ("text", "nearest"),
-    [("-1", 0), ("1001", 1000), ("2.5", 2), ("1e309", 1000), ("9" * 400, 1000), ("-" + "9" * 400, 0), ("abc", 7), ("", 7), ("nan", 7), ("inf", 7)],
+    [
+        ("-1", 0),
+        ("1001", 1000),
+        ("2.5", 2),
+        ("1e309", 1000),
+        ("9" * 400, 1000),
+        ("-" + "9" * 400, 0),
+        ("abc", 7),
+        ("", 7),
+        ("nan", 7),
+        ("inf", 7),
+    ],
 )
 def test_what_is_not_legal_names_itself_the_bounds_and_the_nearest_value(text, nearest):
     with pytest.raises(RejectedError) as caught:
@@ -108,7 +121,12 @@ def test_a_ragged_vector_shows_its_last_program_first():
 
 
 def test_only_what_changes_something_is_offered_as_a_what_if():
-    assert possible_what_ifs(corrected({"n_elements": "7", "BLOCK_SIZE": "3"})[0].request) == ("no_mask", "floor_grid", "other", "stride")
+    assert possible_what_ifs(corrected({"n_elements": "7", "BLOCK_SIZE": "3"})[0].request) == (
+        "no_mask",
+        "floor_grid",
+        "other",
+        "stride",
+    )
     assert "floor_grid" not in possible_what_ifs(corrected({"n_elements": "8", "BLOCK_SIZE": "4"})[0].request)
     assert "int32" in possible_what_ifs(corrected({"n_elements": str(3 * 2**30)})[0].request)
     assert possible_what_ifs(corrected({"operator": "softmax"})[0].request) == ("no_mask", "other")

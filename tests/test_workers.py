@@ -84,7 +84,10 @@ def test_a_task_that_hangs_is_ended_and_the_one_behind_it_runs(workers):
         with pytest.raises(WorkerError, match="gave no answer in 1 s"):
             worker.call(sleep, 60, seconds=1)
 
-    threads = [threading.Thread(target=hang), threading.Thread(target=lambda: found.append(worker.call(sleep, 0.01, seconds=1)))]
+    threads = [
+        threading.Thread(target=hang),
+        threading.Thread(target=lambda: found.append(worker.call(sleep, 0.01, seconds=1))),
+    ]
     for thread in threads:
         thread.start()
         time.sleep(0.2)
@@ -130,7 +133,7 @@ def test_eight_threads_trace_at_once_and_all_are_right(workers):
 
     def ask(n: int) -> None:
         picture = workers["trace"].call(picture_job, request(n, 4), 0, None, 0, Limits(), False, seconds=20)
-        found[n] = picture.accesses[0].first.tolist() + [picture.grid[0]]
+        found[n] = [*picture.accesses[0].first.tolist(), picture.grid[0]]
 
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(20, 28)]
     for thread in threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from kernels.runtime.picture import Lanes, Memory
 
 WIDEST = 14
-NUMBERED = 16
+PAST = 12
 LINE = 19
 NAME_CELLS = 5
 NUMBERED_BLOCKS = 24
@@ -26,31 +27,31 @@ def strips_figure(
 ) -> go.Figure:
     """Vectors one below the other, an element a cell; `reached` are the chosen program's accesses, for what lies past the end.
 
-    Points carry (argument, element) as customdata; `picked` is framed.
+    Each argument has a window of its own around the chosen program's elements; the numbers above are the first one's. Points
+    carry (argument, element) as customdata; those `picked` are framed.
     """
-    start, shown = _window(memory, chosen)
-    names = [_name(one) for one in memory]
-    bars = [_strip(one, row, start, shown, chosen, style, itemsize) for row, one in enumerate(memory)]
-    ghosts = _past_the_end(memory, reached, start, shown, style)
-    right = max([start + shown, *(round(ghost["base"][0]) + 1 for ghost in ghosts)])
-    elements = right - start
-    rows = {one.argument: row for row, one in enumerate(memory)}
-    frames = [
-        outline(element, element + 1, rows[name] - 0.47, rows[name] + 0.47, style)
-        for name, element in picked
-        if name in rows and start <= element < start + shown
+    starts = [_window_start(one, chosen) for one in memory]
+    shown = max(min(one.cells.values.size, WIDEST) for one in memory)
+    bars = [
+        _strip(one, row, start, chosen, style, itemsize) for row, (one, start) in enumerate(zip(memory, starts, strict=True))
     ]
-    step = 1 if elements <= 12 else 4
+    ghosts = _past_the_end(memory, starts, reached, shown, style)
+    wide = max([shown, *(round(ghost["base"][0]) + 1 for ghost in ghosts)])
+    rows = {one.argument: (row, start) for row, (one, start) in enumerate(zip(memory, starts, strict=True))}
+    places = [(rows[name][0], element - rows[name][1]) for name, element in picked if name in rows]
+    frames = [outline(at, at + 1, row - 0.47, row + 0.47, style) for row, at in places if 0 <= at < shown]
+    names = [_name(one) + (f" from {start:,}" if start != starts[0] else "") for one, start in zip(memory, starts, strict=True)]
+    step = 1 if wide <= 12 and starts[0] < 1000 else 4
     return figure(
         [*bars, *ghosts],
         style,
         height=30 + ROW_HEIGHT * len(memory),
         xaxis=bare_axis(
             style,
-            range=[start - 0.02 * elements, right + 0.02 * elements],
+            range=[-0.02 * wide, 1.02 * wide],
             side="top",
-            tickvals=[element + 0.5 for element in range(start, right, step)],
-            ticktext=[f"{element:,}" for element in range(start, right, step)],
+            tickvals=[at + 0.5 for at in range(0, wide, step)],
+            ticktext=[f"{starts[0] + at:,}" for at in range(0, wide, step)],
             tickangle=0,
         ),
         yaxis=bare_axis(
@@ -72,29 +73,25 @@ def _name(memory: Memory) -> str:
     return f"<b>{memory.argument.removesuffix('_ptr')}</b><br>{kind}"
 
 
-def _window(memory: tuple[Memory, ...], chosen: int) -> tuple[int, int]:
-    """The first of at most 20 elements to show, around those of the chosen program, and how many."""
-    cells = memory[0].cells
-    size = cells.values.size
-    if size <= WIDEST:
-        return cells.start, size
+def _window_start(memory: Memory, chosen: int) -> int:
+    """The first of at most 14 elements to show: a few before those of the chosen program."""
+    cells, size = memory.cells, memory.cells.values.size
     own = np.flatnonzero(cells.owner == chosen)
-    first = int(own[0]) if own.size else 0
-    last = int(own[-1]) if own.size else 0
-    at = max(min(first - 4, size - WIDEST), 0) if last - first < WIDEST - 8 else max(min(first - 2, size - WIDEST), 0)
-    return cells.start + at, WIDEST
+    if size <= WIDEST or not own.size:
+        return cells.start
+    before = 4 if own[-1] - own[0] < WIDEST - 8 else 2
+    return cells.start + max(min(int(own[0]) - before, size - WIDEST), 0)
 
 
-def _strip(memory: Memory, row: int, start: int, shown: int, chosen: int, style: Style, itemsize: int) -> dict[str, Any]:
+def _strip(memory: Memory, row: int, start: int, chosen: int, style: Style, itemsize: int) -> dict[str, Any]:
     cells = memory.cells
-    at = np.arange(start - cells.start, min(start - cells.start + shown, cells.values.size))
-    fills = [_owner_fill(int(cells.owner[one]), chosen, style) for one in at]
+    at = np.arange(start - cells.start, min(start - cells.start + WIDEST, cells.values.size))
     return _bars(
-        base=start + np.arange(at.size) + 0.04,
+        base=np.arange(at.size) + 0.04,
         length=np.full(at.size, 0.92),
         y=np.full(at.size, row),
-        fills=fills,
-        texts=[f"{cell_text(float(cells.values[one]), bool(cells.defined[one]))}" for one in at] if shown <= NUMBERED else None,
+        fills=[_owner_fill(int(cells.owner[one]), chosen, style) for one in at],
+        texts=[cell_text(float(cells.values[one]), bool(cells.defined[one])) for one in at],
         hovers=[_hover(memory, int(one), itemsize) for one in at],
         custom=[[memory.argument, int(cells.start + one)] for one in at],
         style=style,
@@ -148,36 +145,36 @@ def _hover(memory: Memory, at: int, itemsize: int) -> str:
 
 
 def _past_the_end(
-    memory: tuple[Memory, ...], reached: list[Lanes], start: int, shown: int, style: Style
+    memory: tuple[Memory, ...], starts: list[int], reached: list[Lanes], shown: int, style: Style
 ) -> list[dict[str, Any]]:
-    """Dashed cells where masked lanes point past the end of an argument, vermilion ones where live lanes do."""
+    """Open cells where masked lanes point past the end of an argument, vermilion ones where live lanes do."""
     found = []
-    for row, one in enumerate(memory):
-        length = int(np.prod(one.shape))
+    for row, (one, start) in enumerate(zip(memory, starts, strict=True)):
+        length = prod(one.shape)
         own = [access for access in reached if access.argument == one.argument and access.values is not None]
-        past = {
-            int(offset): bool(out) for access in own for offset, out in zip(access.first, access.out_of_bounds, strict=True)
-        }
-        for offset in sorted(offset for offset in past if length <= offset < start + shown + 12 and start + shown >= length):
-            outside = past[offset]
-            found.append(
-                _bars(
-                    base=[offset + 0.04],
-                    length=[0.92],
-                    y=[row],
-                    fills=[OUT_OF_BOUNDS if outside else Fill("rgba(0,0,0,0)", style.muted)],
-                    texts=["<b>!</b>" if outside else ""],
-                    hovers=[
-                        f"<b>past the end of {one.argument.removesuffix('_ptr')}</b><br>"
-                        + ("a live lane reaches here" if outside else "only masked lanes point here")
-                    ],
-                    custom=None,
-                    style=style,
-                )
-            )
-            if not outside:
-                found[-1]["marker"] = {**found[-1]["marker"], "line": {"color": style.hatch, "width": 1}}
+        pairs = [pair for access in own for pair in zip(access.first.tolist(), access.out_of_bounds.tolist(), strict=True)]
+        past = {offset: bool(outside) for offset, outside in pairs if length <= offset < start + shown + PAST}
+        if start + shown >= length:
+            found += [_ghost(one, row, offset - start, past[offset], style) for offset in sorted(past)]
     return found
+
+
+def _ghost(memory: Memory, row: int, at: int, outside: bool, style: Style) -> dict[str, Any]:
+    """One cell past the end of an argument."""
+    said = "a live lane reaches here" if outside else "only masked lanes point here"
+    cell = _bars(
+        base=[at + 0.04],
+        length=[0.92],
+        y=[row],
+        fills=[OUT_OF_BOUNDS if outside else Fill("rgba(0,0,0,0)", style.muted)],
+        texts=["<b>!</b>" if outside else ""],
+        hovers=[f"<b>past the end of {memory.argument.removesuffix('_ptr')}</b><br>{said}"],
+        custom=None,
+        style=style,
+    )
+    if not outside:
+        cell["marker"] = {**cell["marker"], "line": {"color": style.hatch, "width": 1}}
+    return cell
 
 
 def blocks_figure(

@@ -21,7 +21,9 @@ ALL_PROGRAMS = 64
 ALL_LANES = 512
 ROWS = 8
 AROUND = 8
-OTHERS_SECONDS = 0.06
+# Accesses of the other programs that are traced to their end, about 0.2 ms each; of more, only the first turn of a loop.
+WHOLE_LAUNCH = 400
+SOME_PROGRAMS = 40
 LIMITS = Limits()
 MOST_LANES = 2**20
 
@@ -64,11 +66,11 @@ def traces(request: Request, chosen: int, limits: Limits, alone: bool) -> tuple[
         reached.add_access(access)
     numbers = [] if alone or not own.complete else programs_to_trace(launch, lanes_of(request), chosen)
     others = [unravel(number, launch.grid) for number in numbers if number != chosen]
-    few = replace(limits, turns=2)
-    if own.seconds * len(others) > OTHERS_SECONDS:  # of a long loop the others show only their first turn
-        parts = [trace(launch, [other], limits=replace(few, seconds=0.0), **options) for other in others]
-        return own, joined(parts), reached
-    return own, trace(launch, others, limits=few, **options), reached
+    work = (len(own.accesses) + own.dropped) * len(others)
+    if work <= (WHOLE_LAUNCH if len(others) + 1 == launch.programs else SOME_PROGRAMS):
+        return own, trace(launch, others, limits=replace(limits, seconds=float("inf")), **options), reached
+    first_turn = replace(limits, turns=2, seconds=0.0)
+    return own, joined([trace(launch, [other], limits=first_turn, **options) for other in others]), reached
 
 
 def joined(parts: Sequence[Trace]) -> Trace:

@@ -66,5 +66,6 @@ def key(request: Request, chosen: int) -> str:
 
 def recorded_picture(request: Request, chosen: int) -> Picture | None:
     """The shipped picture of an example's program; None where there is none."""
-    found = None if request.what_if else _shipped().get(key(request, chosen))
+    plain = not request.what_if and request.layout == "contiguous"
+    found = _shipped().get(key(request, chosen)) if plain else None
     return dataclasses.replace(decoded(found), origin="recorded") if found else None
