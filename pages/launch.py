@@ -41,5 +41,5 @@ with launching:
     running.button(settings, picture, gpu)
 with result:
     running.result(settings)
-if not picture.complete:
+if not picture.complete and not tracing.was_whole(settings):
     tracing.finish(settings)

@@ -79,7 +79,7 @@ def changes(texts: dict[str, str], name: str, values: range) -> Iterator[tuple[f
         for value in list(values)[:REPEATS]:
             drawn.clear()
             started = time.perf_counter()
-            app.number_input(key=f"launch.{name}").set_value(value).run()
+            next(one for one in app.number_input if one.label == name).set_value(value).run()
             assert not app.exception, app.exception
             yield drawn[0] - started, sum(len(element.proto.SerializeToString()) for element in charts(app))
     finally:

@@ -1,7 +1,8 @@
 """The processes that run kernels. The process that asks never interprets, compiles or touches a GPU itself.
 
 | worker    | environment                      | does                                                    |
-| trace     | interpreter, no GPU, no torch    | interprets chosen programs on virtual memory             |
+| trace     | interpreter, no GPU, no torch    | interprets chosen programs on virtual memory; a second one,
+|           |                                  | "trace whole", runs long loops to their end              |
 | interpret | interpreter, no GPU              | launches on CPU tensors, with every check of Triton's    |
 | compile   | compiler                         | compiles for any target                                  |
 | device i  | compiler, GPU i alone            | launches on that GPU                                     |
@@ -24,7 +25,7 @@ from typing import Any
 
 from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
 
-IDLE_SECONDS = {"trace": None, "compile": 600, "interpret": 600, "device": 120}
+IDLE_SECONDS = {"trace": 3600, "compile": 600, "interpret": 600, "device": 120}
 POLL_SECONDS = 0.05
 ATTEMPTS = 3
 
@@ -38,7 +39,7 @@ class WorkerError(RuntimeError):
 
 def environment(name: str) -> dict[str, str]:
     """What the process of that worker is started with, beside what this process has."""
-    if name in ("trace", "interpret"):
+    if name.split()[0] in ("trace", "interpret"):
         return _INTERPRETS
     return {**_COMPILES, **({"CUDA_VISIBLE_DEVICES": name.removeprefix("device ")} if name.startswith("device ") else {})}
 

@@ -21,6 +21,7 @@ SHORT = {
     "int32": "int32 offsets",
 }
 SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
+KEPT = ("program", "step")
 
 
 def controls(settings: Settings) -> None:
@@ -34,42 +35,21 @@ def controls(settings: Settings) -> None:
     _more(settings)
 
 
-def _choice(kind: Any, label: str, name: str, options: list[str], value: str | None, change: Any, **more: Any) -> None:
-    """A widget whose value is the state's, whatever the browser held before."""
-    key = f"launch.{name}"
-    st.session_state[key] = value
-
-    def changed() -> None:
-        change(st.session_state[key])
-
-    kind(label, options, key=key, on_change=changed, **more)
-
-
 def _operator(settings: Settings) -> None:
     titles = {name: operator.title for name, operator in operators().items()}
+    names, key = list(titles), state.key("operator")
+    index = names.index(settings.request.operator)
 
-    def chosen(name: str | None) -> None:
-        if name:
-            state.start_over({"operator": name})
+    def chosen() -> None:
+        state.start_over({"operator": st.session_state[key]})
 
-    _choice(st.selectbox, "Operator", "operator", list(titles), settings.request.operator, chosen, format_func=titles.get)
+    st.selectbox("Operator", names, index=index, key=key, on_change=chosen, format_func=titles.get)
 
 
-def _number(size: Size, value: int, place: Any = st, *, maximum: int | None = None) -> None:
-    key = f"launch.{size.name}"
-    st.session_state[key] = value
-
-    def changed() -> None:
-        state.change({size.name: st.session_state[key]})
-
+def _number(size: Size, value: int, place: Any, maximum: int) -> None:
+    help_text = f"{size.meaning} From {size.minimum:,} to {maximum:,}."
     place.number_input(
-        size.name,
-        min_value=-SAFE,
-        max_value=SAFE,
-        step=1,
-        key=key,
-        on_change=changed,
-        help=f"{size.meaning} From {size.minimum:,} to {maximum or size.maximum:,}.",
+        size.name, -SAFE, SAFE, value, 1, key=state.key(size.name), on_change=state.typed, args=(size.name,), help=help_text
     )
 
 
@@ -80,7 +60,7 @@ def _sizes(settings: Settings) -> None:
     wide = 1 if len(fields) == 2 else 2
     places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
     for (size, value, maximum), place in zip(fields, places, strict=False):
-        _number(size, value, place, maximum=maximum)
+        _number(size, value, place, maximum)
 
 
 def _largest(block: Size) -> int:
@@ -88,10 +68,15 @@ def _largest(block: Size) -> int:
 
 
 def _dtype(settings: Settings) -> None:
-    def chosen(name: str | None) -> None:
-        state.change({"dtype": name}, keep=("program", "step"))
-
-    _choice(st.segmented_control, "dtype", "dtype", list(DTYPES), settings.request.problem.dtype, chosen, required=True)
+    st.segmented_control(
+        "dtype",
+        list(DTYPES),
+        default=settings.request.problem.dtype,
+        key=state.key("dtype"),
+        on_change=state.typed,
+        args=("dtype", KEPT),
+        required=True,
+    )
 
 
 def _texts(preset: Preset, operator: str) -> dict[str, Any]:
@@ -103,33 +88,26 @@ def _examples(settings: Settings) -> None:
     presets = {preset.title: preset for preset in operator.presets}
     here = (request.problem.sizes, request.tiling.blocks, request.problem.dtype)
     active = next((title for title, one in presets.items() if (one.sizes, one.blocks, one.dtype) == here), None)
+    key = f"{state.key('example')}.{active}"  # what is typed elsewhere chooses and unchooses examples
 
-    def chosen(title: str | None) -> None:
-        if title:
-            state.start_over(_texts(presets[title], operator.name))
+    def chosen() -> None:
+        if st.session_state[key]:
+            state.start_over(_texts(presets[st.session_state[key]], operator.name))
 
-    _choice(st.pills, "Examples", "example", list(presets), active, chosen)
+    st.pills("Examples", list(presets), default=active, key=key, on_change=chosen)
     if active:
         st.caption(presets[active].lesson)
 
 
 def _what_if(settings: Settings) -> None:
     request = settings.request
-
-    def chosen(name: str | None) -> None:
-        state.change({"what_if": name}, keep=("program", "step"))
-
     possible = list(possible_what_ifs(request))
     active = request.what_if if request.what_if in possible else None
-    _choice(st.pills, "What if", "what_if", possible, active, chosen, format_func=SHORT.get)
+    key = state.key("what_if")
+    st.pills("What if", possible, default=active, key=key, on_change=state.typed, args=("what_if", KEPT), format_func=SHORT.get)
     if active == "other":
-        key = "launch.other"
-        st.session_state[key] = request.other
-        st.number_input(
-            "value of masked lanes",
-            key=key,
-            on_change=lambda: state.change({"other": st.session_state[key]}, keep=("program", "step")),
-        )
+        key = state.key("other")
+        st.number_input("value of masked lanes", value=request.other, key=key, on_change=state.typed, args=("other", KEPT))
     if active:
         st.caption(WHAT_IFS[active][0].upper() + WHAT_IFS[active][1:] + ".")
 
@@ -138,19 +116,15 @@ def _more(settings: Settings) -> None:
     request = settings.request
     with st.expander("Warps, seed, memory layout"):
         first, second = st.columns(2, gap="small")
-        _number(NUM_WARPS, request.tiling.num_warps, first)
-        _number(SEED, request.seed, second)
-
-        def chosen(name: str | None) -> None:
-            state.change({"layout": name}, keep=("program", "step"))
-
+        _number(NUM_WARPS, request.tiling.num_warps, first, NUM_WARPS.maximum)
+        _number(SEED, request.seed, second, SEED.maximum)
         layouts = list(possible_layouts(request.description))
-        _choice(
-            st.selectbox,
+        st.selectbox(
             "first input",
-            "layout",
             layouts,
-            request.layout,
-            chosen,
+            index=layouts.index(request.layout),
+            key=state.key("layout"),
+            on_change=state.typed,
+            args=("layout", KEPT),
             format_func=lambda name: f"{name}: {LAYOUTS[name]}",
         )

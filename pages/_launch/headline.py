@@ -48,7 +48,10 @@ def sentences(settings: Settings, picture: Picture, reason: str | None) -> None:
     for sentence in _remarks(settings):
         st.html(f'<div class="say">{sentence}</div>')
     if not picture.complete:
-        st.html('<div class="say">A long loop: its first turns are shown while the kernel runs on to its end.</div>')
+        said = "its first turns are shown while the kernel runs on to its end."
+        if tracing.was_whole(settings):
+            said = f"it was left after {tracing.ALL_SECONDS:.0f} s; only its first turns are shown."
+        st.html(f'<div class="say">A long loop: {said}</div>')
 
 
 def _remarks(settings: Settings) -> list[str]:
@@ -140,16 +143,14 @@ def _figure(name: str, value: str, more: str, tag: str) -> str:
 
 def _programs(settings: Settings, picture: Picture, style: Style) -> None:
     count, number = picture.grid[0] * picture.grid[1] * picture.grid[2], linear(picture.chosen, picture.grid)
-    key = "launch.program"
-    st.session_state[key] = number
+    key = f"{state.key('program')}.{number}"
 
     def typed() -> None:
         state.change({"program": min(max(st.session_state[key], 0), count - 1)})
 
     help_text = f"The program that is shown, from 0 to {count - 1:,}. Up and down arrow keys go to its neighbours."
-    st.number_input(
-        "program", step=1, key=key, on_change=typed, help=help_text, width=round((62 + 9 * len(str(count))) * style.scale)
-    )
+    width = round((62 + 9 * len(str(count))) * style.scale)
+    st.number_input("program", value=number, step=1, key=key, on_change=typed, help=help_text, width=width)
     _step_button("▲", "Up", "program", (number - 1) % count)
     _step_button("▼", "Down", "program", (number + 1) % count)
 

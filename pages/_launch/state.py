@@ -18,6 +18,8 @@ def current() -> Settings:
     given = {name: value for name, value in st.query_params.items() if not name.startswith("embed")}
     if "settings" not in st.session_state or (given and given != st.session_state.get("written")):
         _take(given)
+        renew()
+    st.session_state["shown"] = values()
     return st.session_state["settings"]
 
 
@@ -46,9 +48,49 @@ def change(texts: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
     _take({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
 
 
+def typed(name: str, keep: tuple[str, ...] = ()) -> None:
+    """Takes over what a person typed or chose in the widget of that name.
+
+    Where something else became of it, or something followed from it, all widgets are made anew to show what is true; else
+    they are left alone, since the person may be typing on.
+    """
+    value = st.session_state[key(name)]
+    expected = {**st.session_state["shown"], name: value}
+    change({name: value}, keep=keep)
+    if values() != {one: expected.get(one) for one in values()}:
+        renew()
+
+
 def start_over(texts: Mapping[str, Any]) -> None:
     """Takes settings from nothing but these texts: another operator, an example."""
     _take({name: str(value) for name, value in texts.items()})
+    renew()
+
+
+def key(name: str) -> str:
+    """The key of the widget of that name; another one after `renew`, which makes it a new widget."""
+    return f"launch.{name}.{st.session_state.get('generation', 0)}"
+
+
+def renew() -> None:
+    """Makes all widgets of the page anew."""
+    st.session_state["generation"] = st.session_state.get("generation", 0) + 1
+
+
+def values() -> dict[str, Any]:
+    """What the widgets of the sidebar have to show, by name."""
+    request = st.session_state["settings"].request
+    return {
+        "operator": request.operator,
+        **request.problem.sizes,
+        **request.tiling.blocks,
+        "dtype": request.problem.dtype,
+        "what_if": request.what_if or None,
+        "other": request.other,
+        "num_warps": request.tiling.num_warps,
+        "seed": request.seed,
+        "layout": request.layout,
+    }
 
 
 def _take(texts: Mapping[str, str]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from kernels.runtime.picture import Picture
@@ -26,9 +28,8 @@ TITLES = {
 }
 
 
-def _page_of_figures() -> str:
+def page_of_figures(figures: list[go.Figure]) -> str:
     """The figures as one HTML file that needs no network."""
-    figures = list(st.session_state["drawn"].values())
     parts = [figure.to_html(full_html=False, include_plotlyjs=not number) for number, figure in enumerate(figures)]
     return f"<!doctype html><meta charset='utf-8'><title>Triton explorer</title><body>{''.join(parts)}"
 
@@ -46,9 +47,8 @@ def along(settings: Settings, picture: Picture, style: Style) -> None:
         st.download_button("CSV", lambda: table(picture), "accesses.csv", "text/csv", key="take.csv", on_click="ignore")
         st.markdown("**Figures** on this page, each as a file")
         _panel.figure_files({key: TITLES.get(key, key) for key in st.session_state["drawn"]}, settings.request.operator)
-        st.download_button(
-            "All as one HTML file", _page_of_figures, "figures.html", "text/html", key="take.html", on_click="ignore"
-        )
+        page = partial(page_of_figures, list(st.session_state["drawn"].values()))
+        st.download_button("All as one HTML file", page, "figures.html", "text/html", key="take.html", on_click="ignore")
     with right:
         request = running.legal(settings.request, running.chosen_gpu())
         text = script(request)

@@ -42,7 +42,7 @@ def untraceable() -> str | None:
 
 def picture(settings: Settings, *, whole: bool = False) -> tuple[Picture, str | None]:
     """The picture, and a sentence where it is not what was asked for. With `whole` long loops run to their end."""
-    whole = whole or st.session_state.get("whole") == repr(settings)
+    whole = whole or was_whole(settings)
     reason = untraceable()
     request = settings.request
     if reason:
@@ -56,19 +56,25 @@ def picture(settings: Settings, *, whole: bool = False) -> tuple[Picture, str | 
     return found, None
 
 
+def was_whole(settings: Settings) -> bool:
+    """Whether the loops of the program that is shown have been run to their end, or left for good."""
+    return st.session_state.get("whole") == (settings.request, settings.program)
+
+
 def finish(settings: Settings) -> None:
     """Runs a long loop to its end, after the page is drawn, and draws it again; a click meanwhile comes first."""
     _, reason = picture(settings, whole=True)
-    st.session_state["whole"] = repr(settings)
+    st.session_state["whole"] = (settings.request, settings.program)
     if reason is None:
         st.rerun()
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _traced(key: str, _request: Request, program: int, step: int | None, lane: int, seconds: float) -> Picture:
-    limits = Limits(seconds=seconds)
-    worker, wait = _shell.workers()["trace"], seconds + 20
-    return worker.call(picture_job, _request, program, step, lane, limits, False, seconds=wait, checkpoint=checkpoint)
+    limits, whole = Limits(seconds=seconds), seconds > FIRST_SECONDS
+    worker = _shell.workers()["trace whole" if whole else "trace"]  # a long loop keeps nobody else waiting
+    asked = (picture_job, _request, program, step, lane, limits, False)
+    return worker.call(*asked, seconds=seconds + 20, checkpoint=checkpoint, kill=whole)
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
