@@ -62,6 +62,11 @@ class Gpu:
     memory_clock_hz: int | None = None
     bus_bits: int | None = None
 
+    @property
+    def worker(self) -> str:
+        """The name of the worker that has this GPU alone."""
+        return f"device {self.uuid or self.index}"
+
 
 def find_target(name: str) -> Target:
     """The target of that name; raises ValueError, with the names there are, for another."""

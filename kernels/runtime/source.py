@@ -20,4 +20,4 @@ def source_of(function: Callable[..., Any]) -> Source:
     """The source from `def` on; of a kernel, that of the Python function in it."""
     lines, first = inspect.getsourcelines(getattr(function, "fn", function))
     skipped = next(number for number, line in enumerate(lines) if line.lstrip().startswith("def "))
-    return Source(first + skipped, tuple(line.rstrip("\n") for line in lines[skipped:]))
+    return Source(first + skipped, tuple(line.rstrip("\n").removesuffix("  # fmt: skip") for line in lines[skipped:]))

@@ -41,7 +41,10 @@ def environment(name: str) -> dict[str, str]:
     """What the process of that worker is started with, beside what this process has."""
     if name.split()[0] in ("trace", "interpret"):
         return _INTERPRETS
-    return {**_COMPILES, **({"CUDA_VISIBLE_DEVICES": name.removeprefix("device ")} if name.startswith("device ") else {})}
+    kind, _, gpu = name.partition(" ")
+    if kind != "device":
+        return _COMPILES
+    return {**_COMPILES, "CUDA_VISIBLE_DEVICES": gpu, **({"HIP_VISIBLE_DEVICES": gpu} if gpu.isdigit() else {})}
 
 
 class Worker:

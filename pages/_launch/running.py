@@ -128,7 +128,7 @@ def _estimate(request: Request, picture: Picture, gpu: Gpu | None) -> float | No
 
 
 def _start(request: Request, asked: Request, gpu: Gpu | None) -> None:
-    worker = _shell.workers()["interpret" if gpu is None else f"device {gpu.index}"]
+    worker = _shell.workers()["interpret" if gpu is None else gpu.worker]
     device = "cpu" if gpu is None else "cuda"
     st.session_state["running"] = Background(worker, launch_job, request, device, seconds=LAUNCH_SECONDS)
     st.session_state["launched"] = (request, asked)

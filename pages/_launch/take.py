@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import partial
+from typing import Any
+from urllib.parse import urlencode
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from kernels.runtime.picture import Picture
+from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.script import script
 from kernels.runtime.settings import Settings, link
 from pages import _panel
@@ -36,8 +38,6 @@ def page_of_figures(figures: list[go.Figure]) -> str:
 
 def along(settings: Settings, picture: Picture, style: Style) -> None:
     """A link to this state, a script of this launch, the pictures as files, the accesses as a table."""
-    from urllib.parse import urlencode
-
     left, right = st.columns([1, 1.4], gap="large")
     with left:
         st.markdown("**Link** to exactly this state")
@@ -58,41 +58,31 @@ def along(settings: Settings, picture: Picture, style: Style) -> None:
 
 
 def table(picture: Picture) -> str:
-    """The accesses as CSV: a line a lane, or a group of lanes where there are many."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(
-        [
-            "program",
-            "kind",
-            "argument",
-            "line",
-            "lane",
-            "lanes",
-            "first_offset",
-            "last_offset",
-            "live",
-            "out_of_bounds",
-            "value",
-        ]
+    """The accesses as CSV: a line a lane, or a line a group of lanes where there are many."""
+    rows = [row for access in picture.accesses for row in _rows(access)]
+    return pd.DataFrame(rows).to_csv(index=False)
+
+
+def _rows(access: Lanes) -> list[dict[str, Any]]:
+    size = access.lanes // max(access.first.size, 1)
+    values = (
+        np.where(access.defined, access.values, np.nan).ravel()
+        if access.values is not None
+        else np.full(access.first.size, np.nan)
     )
-    for access in picture.accesses:
-        size = access.lanes // max(access.first.size, 1)
-        for at in range(access.first.size):
-            known = access.values is not None and access.defined is not None and bool(access.defined.flat[at])
-            writer.writerow(
-                [
-                    "/".join(map(str, access.program)),
-                    access.kind,
-                    access.argument,
-                    access.line,
-                    at * size,
-                    size,
-                    int(access.first.flat[at]),
-                    int(access.last.flat[at]),
-                    int(access.live.flat[at]),
-                    int(access.out_of_bounds.flat[at]),
-                    float(access.values.flat[at]) if known else "",
-                ]
-            )
-    return out.getvalue()
+    return [
+        {
+            "program": "/".join(map(str, access.program)),
+            "kind": access.kind,
+            "argument": access.argument,
+            "line": access.line,
+            "lane": at * size,
+            "lanes": size,
+            "first_offset": int(access.first.flat[at]),
+            "last_offset": int(access.last.flat[at]),
+            "live": int(access.live.flat[at]),
+            "out_of_bounds": int(access.out_of_bounds.flat[at]),
+            "value": float(values[at]),
+        }
+        for at in range(access.first.size)
+    ]
