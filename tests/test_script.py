@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import triton
 
 from kernels import Numbers, Problem, Tiling, operators
 from kernels.runtime.launch import launch_once
@@ -30,6 +32,13 @@ CASES = {
 }
 
 
+LOOPS = pytest.mark.skipif(
+    [int(part) for part in triton.__version__.split(".")[:2]] < [3, 7]
+    and [int(part) for part in np.__version__.split(".")[:2]] >= [2, 4],
+    reason="Triton 3.6 cannot interpret a loop with this NumPy (triton issue 9171); a script has no repair for it",
+)
+
+
 def requests() -> list[Request]:
     assert set(CASES) == set(operators()), "every operator has a case here"
     return [
@@ -40,6 +49,7 @@ def requests() -> list[Request]:
     ]
 
 
+@LOOPS
 @pytest.mark.parametrize("request_", requests(), ids=lambda one: f"{one.operator}-{one.problem.dtype}-{one.tiling.blocks}")
 def test_a_script_reproduces_its_launch(request_, tmp_path):
     text = script(request_)
