@@ -217,10 +217,11 @@ def rounding(dtype: str, terms: int = 1) -> Tolerance:
     """The tolerance of a result stored in `dtype` after a float32 sum of `terms` products of numbers near 1.
 
     Two units in the last place for the store; `terms` float32 roundings of a sum that grows like the square root of
-    `terms` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2), with a factor of 4 to spare.
+    `terms` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2), with a factor of 16 to spare: of
+    16 million sums of 4096 products the worst takes 23 % of it, in Triton and in cuBLAS alike (H200, float32).
     """
     unit = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
-    return Tolerance(absolute=unit / 2**6 + 4 * 2.0**-24 * max(terms, 1), relative=2 * unit)
+    return Tolerance(absolute=unit / 2**6 + 2.0**-20 * max(terms, 1), relative=2 * unit)
 
 
 @dataclass(frozen=True)

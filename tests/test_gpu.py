@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -19,13 +18,13 @@ from kernels.runtime.script import script
 from kernels.runtime.trace import trace
 from kernels.runtime.workers import WorkerError, Workers
 
+from . import on_gpu
 from .test_operators import SHAPES, request
 from .test_pages import field, launched, page, words
 
 GPUS = () if MISSING else attached()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not GPUS, reason="no GPU that Triton can launch on is attached")]
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
-NAN, INF = math.nan, math.inf
 
 
 @pytest.fixture(scope="module")
@@ -105,108 +104,30 @@ def test_the_tutorials_check_is_exact(device):
     assert result.grid == (2, 1, 1)
 
 
-def special() -> list[str]:
-    """In the device worker: what differs from PyTorch for NaN and infinities; nothing should."""
-    import torch
-
-    from kernels.elementwise_chain import chain
-    from kernels.matmul_relu import matmul_relu
-    from kernels.rms_norm import rms_norm
-    from kernels.softmax import softmax
-
-    def same(ours, theirs) -> bool:
-        return torch.allclose(ours, theirs, rtol=1e-5, atol=1e-6, equal_nan=True)
-
-    wrong = []
-    values = torch.tensor([NAN, -1.0, 2.0, -INF, INF, 0.0], device="cuda")
-    one, zero = torch.ones_like(values), torch.zeros_like(values)
-    if not same(chain(values, zero, one), torch.relu(values)):
-        wrong.append("relu")
-    for row in ([1.0, NAN, 2.0], [-INF] * 3, [INF, 1.0, 2.0], [1000.0, 1001.0, 1004.0], [-INF, -INF, 1.0]):
-        x = torch.tensor([row], device="cuda")
-        for tiling in (None, Tiling(Numbers(BLOCK_SIZE=2))):
-            if not same(softmax(x, tiling), torch.softmax(x, -1)):
-                wrong.append(f"softmax {row} {tiling}")
-    x = torch.tensor([[INF, 1.0], [NAN, 1.0], [0.0, 0.0]], device="cuda")
-    if not same(rms_norm(x, torch.ones(2, device="cuda")), x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)):
-        wrong.append("rms_norm")
-    if not matmul_relu(torch.tensor([[NAN, 1.0]], device="cuda"), torch.ones(2, 1, device="cuda")).isnan().all():
-        wrong.append("matmul_relu")
-    return wrong
-
-
 def test_nan_and_infinities_are_pytorchs(device):
-    assert device.call(special, seconds=120) == []
-
-
-def repeated() -> int:
-    """In the device worker: how many different results 20 backward passes give."""
-    import torch
-
-    from kernels.rms_norm_backward import rms_norm_backward
-
-    torch.manual_seed(0)
-    x, grad, weight = (torch.randn(shape, device="cuda") for shape in ((4096, 1000), (4096, 1000), (1000,)))
-    runs = [torch.cat([one.flatten() for one in rms_norm_backward(grad, x, weight)]) for _ in range(20)]
-    return len({bytes(run.cpu().numpy().tobytes()) for run in runs})
+    assert device.call(on_gpu.special, seconds=120) == []
 
 
 def test_twenty_backward_passes_agree_to_the_bit(device):
-    assert device.call(repeated, seconds=120) == 1
-
-
-def gradients(dtype: str) -> float:
-    """In the device worker: the largest difference of the gradients from autograd's in float64, against their size."""
-    import torch
-
-    from kernels.rms_norm import rms_norm
-
-    torch.manual_seed(0)
-    x = torch.randn(4, 512, 777, device="cuda", dtype=getattr(torch, dtype), requires_grad=True)
-    weight = torch.rand(777, device="cuda", dtype=getattr(torch, dtype), requires_grad=True)
-    grad = torch.randn_like(x)
-    ours = torch.autograd.grad(rms_norm(x, weight), (x, weight), grad)
-    exact = [one.detach().double().requires_grad_() for one in (x, weight)]
-    y = exact[0] * torch.rsqrt(exact[0].pow(2).mean(-1, keepdim=True) + 1e-6) * exact[1]
-    theirs = torch.autograd.grad(y, exact, grad.double())
-    return max(float((mine.double() - their).norm() / their.norm()) for mine, their in zip(ours, theirs, strict=True))
+    assert device.call(on_gpu.repeated, seconds=120) == 1
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-6), ("float16", 1e-3), ("bfloat16", 5e-3)])
 def test_autograd_agrees_with_float64(device, dtype, limit):
-    assert device.call(gradients, dtype, seconds=120) < limit
-
-
-def on_device(request_: Request, argument: str) -> np.ndarray:
-    """In the device worker: an output of the launch, whole."""
-    from kernels.runtime.launch import prepared
-
-    output = request_.description.wrapper(**prepared(request_, request_.launch(), "cuda"), tiling=request_.tiling)
-    return output.float().cpu().numpy()
+    assert device.call(on_gpu.gradients, dtype, seconds=120) < limit
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_trace_shows_the_values_that_the_gpu_stores(device, dtype):
     request_ = Request("vector_add", Problem(Numbers(n_elements=1000), dtype), Tiling(Numbers(BLOCK_SIZE=128)))
-    stored = device.call(on_device, request_, "output_ptr", seconds=120)
+    stored = device.call(on_gpu.on_device, request_, "output_ptr", seconds=120)
     for access in trace(request_.launch(), [(0, 0, 0), (7, 0, 0)]).accesses:
         if access.kind == "store":
             np.testing.assert_array_equal(stored[access.offsets[access.mask]], access.values[access.mask].astype(np.float32))
 
 
-def properties() -> dict[str, int]:
-    import torch
-
-    found = torch.cuda.get_device_properties(0)
-    return {
-        "multiprocessors": found.multi_processor_count,
-        "memory_bytes": found.total_memory,
-        "arch": found.major * 10 + found.minor,
-    }
-
-
 def test_the_drivers_facts_are_torchs(device):
-    found = device.call(properties, seconds=120)
+    found = device.call(on_gpu.properties, seconds=120)
     gpu = GPUS[0]
     assert (gpu.multiprocessors, gpu.target.arch) == (found["multiprocessors"], found["arch"])
     assert gpu.memory_bytes == pytest.approx(found["memory_bytes"], rel=0.02)
@@ -228,17 +149,9 @@ def test_what_the_verdict_says_is_what_a_launch_does(device, block, warps):
     assert launched_ == verdict.launchable, verdict
 
 
-def poison() -> None:
-    """In the device worker: writes to an address that is nobody's."""
-    import torch
-
-    torch.ones(10, device="cuda").index_put_((torch.tensor([2**40], device="cuda"),), torch.tensor(1.0, device="cuda"))
-    torch.cuda.synchronize()
-
-
 def test_an_illegal_access_costs_one_process_and_no_more(device):
     with pytest.raises((WorkerError, RuntimeError)):
-        device.call(poison, seconds=60)
+        device.call(on_gpu.poison, seconds=60)
     device.restart()
     test_the_tutorials_check_is_exact(device)
 

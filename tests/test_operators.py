@@ -42,6 +42,7 @@ SHAPES = {
         ((1, 1, 1), (16, 16, 16)),
         ((33, 17, 5), (16, 16, 16)),
         ((1, 128, 1), (16, 16, 16)),
+        ((3, 7, 64), (16, 16, 16)),
         ((32, 32, 32), (16, 16, 16)),
     ],
 }
@@ -203,3 +204,13 @@ def test_a_launch_that_does_not_fit_says_how_much_would():
     operator = operators()["vector_add"]
     with pytest.raises(MemoryError, match=r"The tensors need 13,194\.1 GB"):
         launch_once(request(operator, (2**40,), (1024,)), "cpu")
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "rms_norm"])
+def test_a_comparison_in_slices_is_the_comparison_at_once(name, monkeypatch):
+    """Long outputs are compared in slices, so that float64 does not fill the memory."""
+    operator = operators()[name]
+    one = request(operator, (1000,) if name == "vector_add" else (100, 10), (128,) if name == "vector_add" else (16,))
+    whole = launch_once(one, "cpu").differences
+    monkeypatch.setattr("kernels.runtime.launch.CHUNK", 70)
+    assert launch_once(one, "cpu").differences == whole

@@ -213,7 +213,10 @@ def _slices(
     first = next(iter(inputs.values()))
     length, row = first.shape[0], prod(first.shape[1:])
     apart = not request.description.accumulates and request.description.family in ("flat", "rows")
-    step = max(CHUNK // max(row, 1), 1) if apart else length
+    step = max(CHUNK // max(row, 1), 1)
+    if not apart:
+        yield 0, dict(inputs), dict(outputs)
+        return
     for start in range(0, length, step):
         here = slice(start, start + step)
         yield start * row, _part(inputs, first.dim(), here), _part(outputs, first.dim(), here)

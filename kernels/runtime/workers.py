@@ -106,7 +106,7 @@ class Worker:
         with self._lock:
             if self._executor is None:
                 idle = IDLE_SECONDS[self.name.split()[0]]
-                self._executor = ProcessPoolExecutor(1, timeout=idle, env=environment(self.name))
+                self._executor = ProcessPoolExecutor(1, timeout=idle, env=environment(self.name), initializer=_keep)
             return self._executor
 
     def _replace(self, broken: ProcessPoolExecutor | None) -> None:
@@ -160,6 +160,13 @@ class Workers:
         """Ends every process."""
         for worker in self._workers.values():
             worker.restart()
+
+
+def _keep() -> None:
+    """Keeps a worker that grows: torch and a CUDA context take gigabytes, which loky takes for a leak and ends the process."""
+    import loky.process_executor
+
+    loky.process_executor._USE_PSUTIL = False
 
 
 def process_id() -> int:
