@@ -1,4 +1,4 @@
-"""Prints the figures that the launch page has to reach; run as `python -m tests.measure`. Not a test: machines differ.
+"""Prints the figures that the launch page has to reach: `python -m tests.measure` (and `python -m tests.crowd`).
 
 Server side: the time of one run of the page after a change, by Streamlit's own AppTest in this process, with warm workers.
 """

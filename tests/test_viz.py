@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from kernels import Numbers, Problem, Tiling, operators
@@ -58,7 +59,7 @@ def test_no_colour_has_two_roles():
 @EVERY_STYLE
 def test_the_tutorials_picture_shows_three_programs_of_three_lanes(style):
     picture = draw(vector(7, 3), 2)
-    figure = lanes.lanes_figure(rows_of(picture), 2, 3, style, 4)
+    figure = go.Figure(lanes.lanes_figure(rows_of(picture), 2, 3, style, 4))
     assert [list(trace.customdata) for trace in figure.data] == [[[p, lane] for lane in range(3)] for p in range(3)]
     offsets = [text.split("</b>")[0].removeprefix("<b>") for trace in figure.data for text in trace.text]
     assert offsets == list("012345678")
@@ -70,7 +71,7 @@ def test_the_tutorials_picture_shows_three_programs_of_three_lanes(style):
 
 def test_out_of_bounds_lanes_are_vermilion_and_strayed_ones_crossed():
     picture = draw(Request("softmax", Problem(Numbers(rows=2, columns=5)), Tiling(Numbers(BLOCK_SIZE=8)), what_if="no_mask"), 1)
-    figure = lanes.lanes_figure(rows_of(picture), 1, 2, theme.style(), 4)
+    figure = go.Figure(lanes.lanes_figure(rows_of(picture), 1, 2, theme.style(), 4))
     assert list(figure.data[0].marker.pattern.shape)[5:] == ["x"] * 3
     assert list(figure.data[1].marker.color)[5:] == [theme.OUT_OF_BOUNDS.colour] * 3
     assert "OUT OF BOUNDS" in figure.data[1].hovertext[7]
@@ -78,7 +79,7 @@ def test_out_of_bounds_lanes_are_vermilion_and_strayed_ones_crossed():
 
 def test_large_blocks_are_grouped_and_say_how_many_are_live():
     picture = draw(vector(98432, 1024), 96)
-    figure = lanes.lanes_figure(rows_of(picture), 96, 97, theme.style(), 4)
+    figure = go.Figure(lanes.lanes_figure(rows_of(picture), 96, 97, theme.style(), 4))
     assert max(len(trace.x) for trace in figure.data) <= 64
     notes = [annotation.text for annotation in figure.layout.annotations]
     assert "94 more programs" in notes
@@ -87,8 +88,10 @@ def test_large_blocks_are_grouped_and_say_how_many_are_live():
 
 def test_memory_shows_values_owners_and_what_lies_past_the_end():
     picture = draw(vector(7, 3, what_if="no_mask"), 2)
-    figure = memory.strips_figure(
-        picture.memory, 2, list(picture.accesses_of(picture.chosen)), [("output_ptr", 6)], theme.style(), 4
+    figure = go.Figure(
+        memory.strips_figure(
+            picture.memory, 2, list(picture.accesses_of(picture.chosen)), [("output_ptr", 6)], theme.style(), 4
+        )
     )
     assert list(figure.data[2].customdata)[6] == ["output_ptr", 6]
     assert "written by program 2, lane 0" in figure.data[2].hovertext[6]
@@ -99,7 +102,7 @@ def test_memory_shows_values_owners_and_what_lies_past_the_end():
 
 def test_matrices_are_coloured_by_the_program_of_their_row():
     picture = draw(Request("rms_norm", Problem(Numbers(rows=6, columns=5)), Tiling(Numbers(BLOCK_SIZE=8))), 2)
-    figure = memory.blocks_figure(picture.memory, 2, [], theme.style(), 4)
+    figure = go.Figure(memory.blocks_figure(picture.memory, 2, [], theme.style(), 4))
     x = figure.data[0]
     assert [x.marker.color[5 * row] for row in range(6)] == [
         theme.program_fill(row, theme.style(), row == 2).colour for row in range(6)
@@ -108,7 +111,7 @@ def test_matrices_are_coloured_by_the_program_of_their_row():
 
 @pytest.mark.parametrize("count", [1, 3, 128, 129, 2**30])
 def test_the_strip_holds_every_program_and_carries_its_number(count):
-    figure = programs.strip_figure(Axis(count, 1024, 1024, 5), count - 1, theme.style())
+    figure = go.Figure(programs.strip_figure(Axis(count, 1024, 1024, 5), count - 1, theme.style()))
     used = figure.data[1]
     assert len(used.x) <= 128
     assert next(iter(used.customdata)) == [0]
@@ -126,7 +129,7 @@ def test_tiles_carry_their_place_and_the_walk_has_a_frame_a_turn():
     own = [one for one in picture.accesses_of(picture.chosen) if one.kind == "load"]
     turns = list(zip(own[0::2], own[1::2], strict=True))
     numbers = np.arange(9).reshape(3, 3).T
-    figure = tiles.tiles_figure((40, 48, 40), operator.axes(problem, tiling), (1, 1), numbers, turns, theme.style())
+    figure = go.Figure(tiles.tiles_figure((40, 48, 40), operator.axes(problem, tiling), (1, 1), numbers, turns, theme.style()))
     assert len(figure.frames) == 3
     targets = figure.data[-1]
     assert [list(one)[:3] for one in targets.customdata][5] == [1, 2, 7]
@@ -139,12 +142,14 @@ def test_tiles_carry_their_place_and_the_walk_has_a_frame_a_turn():
 def test_a_fold_shows_the_kernels_own_numbers():
     picture = draw(Request("rms_norm", Problem(Numbers(rows=2, columns=5)), Tiling(Numbers(BLOCK_SIZE=8))), 1)
     found = {name: sample for line in picture.values.values() for name, sample in line.items()}
-    figure = fold.fold_figure(
-        ("squares", found["squares"]),
-        [("mean", found["mean"]), ("r", found["r"])],
-        ("output", found["output"]),
-        5,
-        theme.style(),
+    figure = go.Figure(
+        fold.fold_figure(
+            ("squares", found["squares"]),
+            [("mean", found["mean"]), ("r", found["r"])],
+            ("output", found["output"]),
+            5,
+            theme.style(),
+        )
     )
     mean = float(found["squares"].values.sum() / 5)
     assert float(found["mean"].values[0]) == pytest.approx(mean, rel=1e-6)
@@ -152,7 +157,7 @@ def test_a_fold_shows_the_kernels_own_numbers():
 
 
 def test_costs_count_programs_against_multiprocessors():
-    figure = cost.cost_figure([("512", 193, 0.01), ("1,024", 97, 0.009)], "1,024", 132, theme.style())
+    figure = go.Figure(cost.cost_figure([("512", 193, 0.01), ("1,024", 97, 0.009)], "1,024", 132, theme.style()))
     assert "35 of 132 multiprocessors have nothing to do" in figure.data[0].hovertext[1]
     assert figure.layout.xaxis.ticktext[0] == "<b>512</b><br>1.5 per SM"
 
@@ -167,14 +172,14 @@ def test_figures_of_any_size_stay_small(operator):
     problem = Problem(Numbers(sizes[operator.family]))
     picture = draw(Request(operator.name, problem, operator.tiling(problem)), 3)
     figures = [
-        memory.map_figure(picture.memory, theme.style()),
-        memory.strips_figure(picture.memory, 3, [], [], theme.style(), 4),
+        go.Figure(memory.map_figure(picture.memory, theme.style())),
+        go.Figure(memory.strips_figure(picture.memory, 3, [], [], theme.style(), 4)),
     ]
     shown = [row for row in rows_of(picture) if row[1].shape == rows_of(picture)[0][1].shape]
     figures.append(
-        lanes.lanes_figure(shown, 3, 10**6, theme.style(), 4)
+        go.Figure(lanes.lanes_figure(shown, 3, 10**6, theme.style(), 4))
         if len(shown[0][1].shape) == 1
-        else lanes.tile_figure(shown[0][1], 3, theme.style(), 4)
+        else go.Figure(lanes.tile_figure(shown[0][1], 3, theme.style(), 4))
     )
     assert sum(len(figure.to_json()) for figure in figures) < 260_000
 
@@ -244,5 +249,5 @@ def test_variables_as_people_write_them():
 
 def test_a_figure_is_json_that_browsers_read():
     picture = draw(vector(7, 3), 2)
-    figure = lanes.lanes_figure(rows_of(picture), 2, 3, theme.style(), 4)
+    figure = go.Figure(lanes.lanes_figure(rows_of(picture), 2, 3, theme.style(), 4))
     assert json.loads(figure.to_json())["layout"]["paper_bgcolor"] == "rgba(0,0,0,0)"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
-from .theme import Style, bare_axis, figure, note
+from .theme import Figure, Style, bare_axis, figure, note
 
 
-def cost_figure(choices: list[tuple[str, int, float]], chosen: str, multiprocessors: int | None, style: Style) -> go.Figure:
+def cost_figure(choices: list[tuple[str, int, float]], chosen: str, multiprocessors: int | None, style: Style) -> Figure:
     """(label, programs, share of masked lanes) for every choice: a bar for the share, the programs written under it."""
     labels = [label for label, _, _ in choices]
     colours = [style.hatch if label == chosen else style.masked for label in labels]

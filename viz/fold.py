@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
-
-from .theme import READ, WRITTEN, Fill, Style, bare_axis, figure, note
+from .theme import READ, WRITTEN, Figure, Fill, Style, bare_axis, figure, note
 from .words import cell_text, value_text
 
 if TYPE_CHECKING:
@@ -17,7 +15,7 @@ MOST = 16
 
 def fold_figure(
     before: tuple[str, Sample], between: list[tuple[str, Sample]], after: tuple[str, Sample], live: int, style: Style
-) -> go.Figure:
+) -> Figure:
     """Named lanes before, the numbers between, and the lanes after, all as the kernel computed them.
 
     `live` lanes have an element; the others are masked. Only the first lanes of many are drawn.

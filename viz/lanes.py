@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from .theme import OUT_OF_BOUNDS, Fill, Style, bare_axis, figure, note, outline, program_fill
+from .theme import OUT_OF_BOUNDS, Figure, Fill, Style, bare_axis, figure, note, outline, program_fill
 from .words import value_text
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ SAID = {
 }
 
 
-def lanes_figure(rows: list[tuple[int, Lanes]], chosen: int, programs: int, style: Style, itemsize: int) -> go.Figure:
+def lanes_figure(rows: list[tuple[int, Lanes]], chosen: int, programs: int, style: Style, itemsize: int) -> Figure:
     """One row a program: (number, access). Lanes along x; live ones filled, masked ones hatched, out of bounds vermilion.
 
     Points carry (program, lane) as customdata. Rows that are not neighbours have a note between them.
@@ -224,7 +223,7 @@ def _labels(rows: list[tuple[int, Lanes]], places: dict[int, float], style: Styl
     return found
 
 
-def tile_figure(access: Lanes, number: int, style: Style, itemsize: int) -> go.Figure:
+def tile_figure(access: Lanes, number: int, style: Style, itemsize: int) -> Figure:
     """The lanes of a two-dimensional block, a small square each (or a group of them), by the same colours."""
     tall, wide = access.first.shape
     heights = np.minimum(access.group[0], access.shape[0] - np.arange(tall) * access.group[0])

@@ -6,9 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from .theme import OUT_OF_BOUNDS, READ, WRITTEN, Fill, Style, bare_axis, figure, note, outline, program_fill
+from .theme import OUT_OF_BOUNDS, READ, WRITTEN, Figure, Fill, Style, bare_axis, figure, note, outline, program_fill
 from .words import cell_text, shape_text, value_text
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ ROW_HEIGHT = 46
 
 def strips_figure(
     memory: tuple[Memory, ...], chosen: int, reached: list[Lanes], picked: list[tuple[str, int]], style: Style, itemsize: int
-) -> go.Figure:
+) -> Figure:
     """Vectors one below the other, an element a cell; `reached` are the chosen program's accesses, for what lies past the end.
 
     Each argument has a window of its own around the chosen program's elements; the numbers above are the first one's. Points
@@ -179,7 +178,7 @@ def _ghost(memory: Memory, row: int, at: int, outside: bool, style: Style) -> di
 
 def blocks_figure(
     memory: tuple[Memory, ...], chosen: int, picked: list[tuple[str, int]], style: Style, itemsize: int
-) -> go.Figure:
+) -> Figure:
     """Matrices side by side, an element a cell, coloured by the program that owns it; see `strips_figure`."""
     places, width, bottom = _block_places(memory)
     traces, notes, frames = [], [], []
@@ -236,7 +235,7 @@ def _block_places(memory: tuple[Memory, ...]) -> tuple[dict[str, tuple[float, fl
     return places, width, top + high
 
 
-def map_figure(memory: tuple[Memory, ...], style: Style) -> go.Figure:
+def map_figure(memory: tuple[Memory, ...], style: Style) -> Figure:
     """Arguments of any size as maps of at most 32 by 32 parts: what the chosen program reads and writes of each."""
     traces, layout, notes = [], {}, []
     share = 1 / len(memory)

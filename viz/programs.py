@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from .theme import Fill, Style, bare_axis, figure, note, outline, program_fill
+from .theme import Figure, Fill, Style, bare_axis, figure, note, outline, program_fill
 
 if TYPE_CHECKING:
     from kernels.operator import Axis
@@ -17,7 +16,7 @@ NUMBERED = 30
 MAP = 32
 
 
-def strip_figure(axis: Axis, chosen: int, style: Style) -> go.Figure:
+def strip_figure(axis: Axis, chosen: int, style: Style) -> Figure:
     """Programs along a line, in at most 128 bins; points carry the number of the first program of their bin.
 
     The height of a bar is the share of its lanes that are live, by the closed form.
@@ -107,7 +106,7 @@ def _span(start: int, count: int) -> str:
 
 def map_figure(
     axes: tuple[Axis, Axis], chosen: tuple[int, int], numbers: np.ndarray | None, style: Style, height: float = 300
-) -> go.Figure:
+) -> Figure:
     """Tiles of a matrix, a square a program, pale where it is partly masked; at most 32 by 32, larger grids in parts.
 
     `numbers` are the programs' numbers in launch order, tile by tile, where all of them are drawn. Points carry the tile.

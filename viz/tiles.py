@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from .theme import READ, WRITTEN, Style, bare_axis, figure, note
+from .theme import READ, WRITTEN, Figure, Style, bare_axis, figure, note
 
 if TYPE_CHECKING:
     from kernels.operator import Axis
@@ -29,7 +28,7 @@ def tiles_figure(
     *,
     turn: int | None = None,
     height: float = 440,
-) -> go.Figure:
+) -> Figure:
     """`sizes` are m, n, k; `chosen` the tile of c; `turns` the program's loads of a and b, turn by turn, as traced.
 
     `numbers` are programs in launch order, tile by tile, where they fit. Tiles carry (row, column) as customdata. The two
@@ -55,7 +54,7 @@ def tiles_figure(
     windows = [_windows(pair, place, (m, n, k)) for pair in turns]
     traces = [*_window_traces(windows[stands] if windows else None, style), _targets(axes, numbers, (m, n), chosen, style)]
     span_x, span_y = n + gap + k, m + gap + k
-    fig = figure(
+    drawn = figure(
         traces,
         style,
         height=height,
@@ -68,11 +67,11 @@ def tiles_figure(
         margin={"l": 2, "r": 2, "t": 2, "b": style.px(58) if len(turns) > 1 else 2},
         **_player(turns, stands, style),
     )
-    fig.frames = [
-        go.Frame(data=[{"type": "scatter", "x": x, "y": y} for x, y in window], traces=[0, 1], name=str(number))
+    frames = [
+        {"data": [{"type": "scatter", "x": x, "y": y} for x, y in window], "traces": [0, 1], "name": str(number)}
         for number, window in enumerate(windows)
     ]
-    return fig
+    return {**drawn, "frames": frames}
 
 
 def _rectangle(

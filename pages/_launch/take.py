@@ -15,7 +15,7 @@ from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.script import script
 from kernels.runtime.settings import Settings, link
 from pages import _panel
-from viz.theme import Style
+from viz.theme import Figure, Style
 
 from . import running
 
@@ -30,9 +30,9 @@ TITLES = {
 }
 
 
-def page_of_figures(figures: list[go.Figure]) -> str:
+def page_of_figures(figures: list[Figure]) -> str:
     """The figures as one HTML file that needs no network."""
-    parts = [figure.to_html(full_html=False, include_plotlyjs=not number) for number, figure in enumerate(figures)]
+    parts = [go.Figure(figure).to_html(full_html=False, include_plotlyjs=not number) for number, figure in enumerate(figures)]
     return f"<!doctype html><meta charset='utf-8'><title>Triton explorer</title><body>{''.join(parts)}"
 
 
