@@ -144,7 +144,8 @@ def test_shipped_pictures_are_what_a_trace_gives_today(operator, preset):
         np.testing.assert_array_equal(ours.first, theirs.first)
         np.testing.assert_array_equal(ours.live, theirs.live)
         if theirs.values is not None:
-            np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-5)
+            largest = np.nanmax(np.abs(theirs.values), initial=0.0)  # dot products are summed in the order of the BLAS
+            np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-5, atol=1e-6 * largest)
 
 
 def test_a_picture_survives_json():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +12,14 @@ from kernels.runtime.settings import Settings, corrected, link
 
 # What is shown of a launch means nothing in another launch.
 SHOWN = ("program", "step", "lane", "element")
+ECHO = 3.0  # seconds; a browser under load sends an event with the URL of some changes ago
 
 
 def current() -> Settings:
     """The settings of this session; read from the URL at first, and whenever the URL was changed from outside."""
     given = {name: value for name, value in st.query_params.items() if not name.startswith("embed")}
-    if "settings" not in st.session_state or (given and given != st.session_state.get("written")):
+    own = st.session_state.pop("own", False)
+    if "settings" not in st.session_state or (given and not own and not _written(given)):
         _take(given)
         renew()
     st.session_state["shown"] = values()
@@ -28,10 +31,17 @@ def notices() -> tuple[str, ...]:
     return st.session_state.get("notices", ())
 
 
+def _written(given: dict[str, str]) -> bool:
+    """Whether this page wrote that URL: last, or so shortly ago that the browser sent it before it heard of the last one."""
+    written = st.session_state.get("written", [])
+    return any(given == texts for texts, when in written if when == written[-1][1] or time.monotonic() - when < ECHO)
+
+
 def write_url() -> None:
     """Puts the settings into the URL."""
     texts = link(st.session_state["settings"])
-    st.session_state["written"] = texts
+    written = [one for one in st.session_state.get("written", []) if time.monotonic() - one[1] < ECHO]
+    st.session_state["written"] = [*written, (texts, time.monotonic())]
     if dict(st.query_params) != texts:
         st.query_params.from_dict(texts)
 
@@ -45,36 +55,39 @@ def change(texts: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
     shown_only = all(name in SHOWN for name in texts)
     after = {name: value for name, value in before.items() if shown_only or name not in SHOWN or name in keep}
     after |= {name: str(value) for name, value in texts.items() if value is not None}
-    _take({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
+    _own({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
 
 
 def typed(name: str, keep: tuple[str, ...] = ()) -> None:
     """Takes over what a person typed or chose in the widget of that name.
 
-    Where something else became of it, or something followed from it, all widgets are made anew to show what is true; else
-    they are left alone, since the person may be typing on.
+    Where something else became of it, or something followed from it, the widgets that do not show what is true are made anew;
+    the others are left alone, since the person may be typing on.
     """
     value = st.session_state[key(name)]
     expected = {**st.session_state["shown"], name: value}
     change({name: value}, keep=keep)
-    if values() != {one: expected.get(one) for one in values()}:
-        renew()
+    for one, now in values().items():
+        if now != expected.get(one):
+            renew(one)
 
 
 def start_over(texts: Mapping[str, Any]) -> None:
     """Takes settings from nothing but these texts: another operator, an example."""
-    _take({name: str(value) for name, value in texts.items()})
+    _own({name: str(value) for name, value in texts.items()})
     renew()
 
 
 def key(name: str) -> str:
     """The key of the widget of that name; another one after `renew`, which makes it a new widget."""
-    return f"launch.{name}.{st.session_state.get('generation', 0)}"
+    made = st.session_state.get("generations", {})
+    return f"launch.{name}.{made.get('', 0)}.{made.get(name, 0)}"
 
 
-def renew() -> None:
-    """Makes all widgets of the page anew."""
-    st.session_state["generation"] = st.session_state.get("generation", 0) + 1
+def renew(name: str = "") -> None:
+    """Makes the widget of that name anew, or all of the page."""
+    made = st.session_state.setdefault("generations", {})
+    made[name] = made.get(name, 0) + 1
 
 
 def values() -> dict[str, Any]:
@@ -91,6 +104,12 @@ def values() -> dict[str, Any]:
         "seed": request.seed,
         "layout": request.layout,
     }
+
+
+def _own(texts: Mapping[str, str]) -> None:
+    """Takes a change made on the page, whatever the URL says that comes with it."""
+    _take(texts)
+    st.session_state["own"] = True
 
 
 def _take(texts: Mapping[str, str]) -> None:

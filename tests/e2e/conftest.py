@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
@@ -89,11 +89,18 @@ class Explorer:
         return self.ready()
 
     def ready(self) -> Explorer:
-        """Waits until the server has nothing more to say."""
-        self.page.wait_for_timeout(250)
-        self.page.wait_for_selector(READY, timeout=30_000)
-        self.page.wait_for_timeout(100)
+        """Waits until the server has had nothing more to say for a while."""
+        quiet = 0
+        while quiet < 4:
+            self.page.wait_for_timeout(100)
+            self.page.wait_for_selector(READY, timeout=30_000)
+            quiet = quiet + 1 if self.page.locator(READY).count() else 0
         return self
+
+    def says(self, text: str) -> Explorer:
+        """Waits until that text is on the page, and the server has nothing more to say."""
+        expect(self.page.locator("[data-testid=stMain]")).to_contain_text(text, timeout=30_000)
+        return self.ready()
 
     def texts(self) -> str:
         return self.page.locator("[data-testid=stMain]").inner_text()

@@ -164,9 +164,25 @@ def test_two_tabs_at_once_do_not_disturb_each_other(browser, server):
     for number in range(20, 26):
         for explorer, label in ((first, "n_elements"), (second, "columns")):
             explorer.type(label, number, wait=False)
-    assert "25 elements in blocks of 4 make 7 programs" in first.ready().texts()
-    assert "6 rows of 25 make 6 programs" in second.ready().texts()
+    first.says("25 elements in blocks of 4 make 7 programs")
+    second.says("6 rows of 25 make 6 programs")
     context.close()
+
+
+def test_a_change_counts_even_where_the_browser_sends_an_old_address_with_it(explorer):
+    explorer.open("/?n_elements=7&BLOCK_SIZE=4")
+    for number in range(20, 40):
+        explorer.type("n_elements", number, wait=False)
+        explorer.page.wait_for_timeout(20)
+    explorer.says("39 elements in blocks of 4 make 10 programs")
+    assert "n_elements=39" in explorer.page.url
+
+
+def test_back_goes_back(explorer):
+    explorer.open("/?n_elements=7&BLOCK_SIZE=4").type("n_elements", 33).says("33 elements in blocks of 4")
+    explorer.page.wait_for_timeout(3500)
+    explorer.page.go_back()
+    explorer.says("7 elements in blocks of 4 make 2 programs")
 
 
 def test_fast_clicks_end_at_the_last_one(explorer):
