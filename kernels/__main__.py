@@ -1,4 +1,4 @@
-"""python -m kernels list | trace | compile | record: the explorer without a browser."""
+"""python -m kernels list | trace | compile | bench | record: the explorer without a browser."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ COMMANDS = {
     "list": "the operators and their sizes",
     "trace": "offsets, masks and values of chosen programs of a kernel",
     "compile": "whether a launch would be accepted on a target, and why not",
+    "bench": "fused against unfused: time, bytes, kernels, on the attached GPU",
     "record": "makes the shipped pictures of the examples again",
 }
 INTERPRETS = ("trace", "record")

@@ -63,6 +63,7 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
     return Traffic(
         unfused=(Step("x + y", 2 * vector, vector), Step("* z", 2 * vector, vector), Step("relu", vector, vector)),
         fused=(Step("chain_kernel", 3 * vector, vector),),
+        operations=3 * problem["n_elements"],
     )
 
 
@@ -87,6 +88,7 @@ OPERATOR = Operator(
     expression="torch.relu((x + y) * z)",
     traffic=traffic,
     tolerance=flat.tolerance,
+    measured=Numbers(n_elements=2**26),
     presets=(
         Preset("Ten by four", "The last program has two of its four lanes.", *flat.preset(10, 4)),
         Preset("Ragged tail", "98,432 is not a multiple of 1024.", *flat.preset(98432, 1024)),

@@ -209,6 +209,7 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
     return Traffic(
         unfused=(Step("a @ b", operands, result), Step("relu", result, result)),
         fused=(Step("matmul_relu_kernel", operands, result),),
+        operations=2 * m * n * k + m * n,
     )
 
 
@@ -256,6 +257,7 @@ OPERATOR = Operator(
     expression="torch.relu(a @ b)",
     traffic=traffic,
     tolerance=tolerance,
+    measured=Numbers(m=4096, n=4096, k=4096),
     outputs=("c",),
     family="tiles",
     presets=(

@@ -199,10 +199,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The kernels that PyTorch launches for the source text's version, and those of ours."""
+    """The kernels that PyTorch launches for the source text's version, and those of ours; arithmetic operations, in all."""
 
     unfused: tuple[Step, ...]
     fused: tuple[Step, ...]
+    operations: int = 0
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,14 @@ def rounding(dtype: str, terms: int = 1) -> Tolerance:
     """
     unit = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
     return Tolerance(absolute=unit / 2**6 + 2.0**-20 * max(terms, 1), relative=2 * unit)
+
+
+@dataclass(frozen=True)
+class Library:
+    """PyTorch's own fused operation: its name, and the function, with the inputs of the operator's `pytorch`."""
+
+    name: str
+    function: Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -259,6 +268,10 @@ class Operator:
                  launch's tensors where it is not one of them
     fold      -- in a reduction: the variables with lanes before it, the numbers between, the lanes after
     accumulates -- how outputs that are not final by themselves become so
+    summed    -- outputs that are sums over all rows; the others are what each row makes of itself
+    library   -- PyTorch's own fused operation, where there is one
+    differentiable -- the wrapper as autograd sees it; `backward` names the operator that is its backward pass
+    measured  -- sizes at which fusion shows
     """
 
     name: str
@@ -286,11 +299,28 @@ class Operator:
     results: Mapping[str, str] = field(default_factory=dict)
     fold: tuple[str, ...] = ()
     accumulates: Mapping[str, str] = field(default_factory=dict)
+    summed: tuple[str, ...] = ()
+    library: Library | None = None
+    differentiable: Callable[..., Any] | None = None
+    backward: str = ""
+    measured: Numbers = field(default_factory=Numbers)
     presets: tuple[Preset, ...] = ()
     family: str = "flat"
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}>"
+
+    @property
+    def start(self) -> Preset:
+        """The example that the pictures start from."""
+        return self.presets[0]
+
+    @property
+    def measured_start(self) -> Preset:
+        """The sizes that a measurement starts from, with the launch rule's blocks."""
+        if not self.measured:
+            return self.start
+        return Preset(self.title, "", self.measured, self.tiling(Problem(self.measured)).blocks)
 
     def limits(self, problem: Problem, inputs: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
         """The largest difference from the float64 reference that is rounding, for every element of every output."""

@@ -16,6 +16,7 @@ from .operator import (
     Expected,
     Filling,
     Launch,
+    Library,
     Numbers,
     Operator,
     Preset,
@@ -44,6 +45,13 @@ def pytorch(x: "torch.Tensor", weight: "torch.Tensor", eps: float = EPS) -> "tor
     mean = squares.mean(-1, keepdim=True)
     r = torch.rsqrt(mean + eps)
     return x * r * weight
+
+
+def library(x: "torch.Tensor", weight: "torch.Tensor", eps: float = EPS) -> "torch.Tensor":
+    """PyTorch's own RMSNorm, one fused operation."""
+    from torch.nn import functional
+
+    return functional.rms_norm(x, x.shape[-1:], weight, eps)
 
 
 @triton.jit
@@ -101,7 +109,7 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
 def rms_norm(x: "torch.Tensor", weight: "torch.Tensor", eps: float = EPS, tiling: Tiling | None = None) -> "torch.Tensor":
     """RMSNorm over the last dimension of x, of any rank; weight has that dimension's length. Differentiable in both.
 
-    Raises ValueError for a weight of another length.
+    The backward pass takes its block and its warps from `tiling` too. Raises ValueError for a weight of another length.
     """
     return _function().apply(x, weight, eps, tiling)
 
@@ -132,15 +140,16 @@ def _function() -> Any:
         @staticmethod
         def forward(context: Any, x: Any, weight: Any, eps: float, tiling: Tiling | None) -> Any:
             context.save_for_backward(x, weight)
-            context.eps = eps
+            context.eps, context.tiling = eps, tiling
             return forward(x, weight, eps, tiling)
 
         @staticmethod
         def backward(context: Any, grad_output: Any) -> tuple[Any, ...]:
-            from .rms_norm_backward import rms_norm_backward
+            from .rms_norm_backward import alike_tiling, rms_norm_backward
 
             x, weight = context.saved_tensors
-            grad_x, grad_weight = rms_norm_backward(grad_output, x, weight, context.eps)
+            tiling = context.tiling and alike_tiling(context.tiling)
+            grad_x, grad_weight = rms_norm_backward(grad_output, x, weight, context.eps, tiling)
             return grad_x.to(x.dtype), grad_weight.to(weight.dtype), None, None
 
     return RMSNorm
@@ -174,7 +183,8 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
         Step("x * r", matrix + column, matrix),
         Step("* weight", matrix + row, matrix),
     )
-    return Traffic(unfused=unfused, fused=(Step("rms_norm_kernel", matrix + row, matrix),))
+    operations = 4 * problem["rows"] * problem["columns"]
+    return Traffic(unfused=unfused, fused=(Step("rms_norm_kernel", matrix + row, matrix),), operations=operations)
 
 
 def tolerance(problem: Problem) -> Tolerance:
@@ -204,6 +214,10 @@ OPERATOR = Operator(
     fold=("squares", "mean", "r", "output"),
     traffic=traffic,
     tolerance=tolerance,
+    library=Library("F.rms_norm", library),
+    differentiable=rms_norm,
+    backward="rms_norm_backward",
+    measured=Numbers(rows=16384, columns=8192),
     family="rows",
     presets=(
         Preset("Six rows", "The note's example: `(6,)` is six programs, one a row; not six GPUs.", *rows.preset(6, 5)),

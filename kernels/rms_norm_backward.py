@@ -37,6 +37,8 @@ from .rms_norm import pytorch as four_steps
 if TYPE_CHECKING:
     import torch
 
+PROGRAMS = 256
+
 
 def pytorch(
     grad_output: "torch.Tensor", x: "torch.Tensor", weight: "torch.Tensor", eps: float = EPS
@@ -107,8 +109,12 @@ def rms_norm_backward_loop_kernel(
 
 def tiling(problem: Problem) -> Tiling:
     """The rows' rule, and 256 programs: about two a multiprocessor on the larger GPUs."""
-    chosen = rows.tiling(problem)
-    return Tiling(Numbers(chosen.blocks, PROGRAMS=256), num_warps=chosen.num_warps)
+    return alike_tiling(rows.tiling(problem))
+
+
+def alike_tiling(forward: Tiling) -> Tiling:
+    """The block and the warps of a forward pass, and as many programs as the rule has."""
+    return Tiling(Numbers(forward.blocks, PROGRAMS=PROGRAMS), forward.num_warps, forward.num_stages)
 
 
 def grid(problem: Problem, meta: Mapping[str, int], divide: Callable[[int, int], int] = cdiv) -> tuple[int]:
@@ -263,7 +269,7 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
         Step("rms_norm_backward_kernel", 2 * matrix + row + found, matrix + partial),
         Step("partial.sum(0)", partial, row),
     )
-    return Traffic(unfused=unfused, fused=fused)
+    return Traffic(unfused=unfused, fused=fused, operations=11 * problem["rows"] * problem["columns"])
 
 
 def tolerance(problem: Problem) -> Tolerance:
@@ -278,7 +284,7 @@ def amplifies(grad_output: "torch.Tensor", x: "torch.Tensor", weight: "torch.Ten
     return {"grad_x": 1 + torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPS)}
 
 
-def preset(count: int, columns: int, programs: int = 256) -> tuple[Numbers, Numbers]:
+def preset(count: int, columns: int, programs: int = PROGRAMS) -> tuple[Numbers, Numbers]:
     """Sizes and blocks of an example of the backward pass."""
     sizes, blocks = rows.preset(count, columns)
     return sizes, Numbers(blocks, PROGRAMS=programs)
@@ -298,7 +304,7 @@ OPERATOR = Operator(
     sizes=rows.SIZES,
     blocks=(
         *rows.BLOCKS,
-        Size("PROGRAMS", "At most this many programs share the rows; each keeps one partial sum.", 256, 2**16, 1),
+        Size("PROGRAMS", "At most this many programs share the rows; each keeps one partial sum.", PROGRAMS, 2**16, 1),
     ),
     plan=plan,
     tiling=tiling,
@@ -316,6 +322,7 @@ OPERATOR = Operator(
     tolerance=tolerance,
     amplifies=amplifies,
     outputs=("grad_x", "grad_weight"),
+    summed=("grad_weight",),
     accumulates={"partial_ptr": "one row a program, added over the programs by partial.sum(0)"},
     family="rows",
     presets=(

@@ -53,7 +53,8 @@ def add(x: "torch.Tensor", y: "torch.Tensor", tiling: Tiling | None = None) -> "
 def traffic(problem: Problem, tiling: Tiling) -> Traffic:
     """Two vectors read, one written, however it is computed."""
     vector = flat.vector_bytes(problem)
-    return Traffic(unfused=(Step("x + y", 2 * vector, vector),), fused=(Step("add_kernel", 2 * vector, vector),))
+    unfused, fused = (Step(name, 2 * vector, vector) for name in ("x + y", "add_kernel"))
+    return Traffic((unfused,), (fused,), operations=problem["n_elements"])
 
 
 OPERATOR = Operator(
@@ -77,6 +78,7 @@ OPERATOR = Operator(
     expression="x + y",
     traffic=traffic,
     tolerance=flat.tolerance,
+    measured=Numbers(n_elements=2**26),
     presets=(
         Preset("Tutorial, 7 by 3", "The tutorial's picture: three programs, the last with one element.", *flat.preset(7, 3)),
         Preset(

@@ -14,8 +14,9 @@ from kernels.elementwise_chain import chain
 from kernels.matmul_relu import matmul_relu
 from kernels.rms_norm import rms_norm
 from kernels.rms_norm_backward import rms_norm_backward
+from kernels.runtime.compare import distance
 from kernels.runtime.interpreter import repair
-from kernels.runtime.launch import distance, launch_once
+from kernels.runtime.launch import launch_once
 from kernels.runtime.request import LAYOUTS, Request, possible_layouts
 from kernels.softmax import softmax
 from kernels.vector_add import add
@@ -206,11 +207,15 @@ def test_a_launch_that_does_not_fit_says_how_much_would():
         launch_once(request(operator, (2**40,), (1024,)), "cpu")
 
 
-@pytest.mark.parametrize("name", ["vector_add", "softmax", "rms_norm"])
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "rms_norm", "rms_norm_backward"])
 def test_a_comparison_in_slices_is_the_comparison_at_once(name, monkeypatch):
     """Long outputs are compared in slices, so that float64 does not fill the memory."""
     operator = operators()[name]
-    one = request(operator, (1000,) if name == "vector_add" else (100, 10), (128,) if name == "vector_add" else (16,))
+    blocks = {"vector_add": (128,), "rms_norm_backward": (16, 4)}.get(name, (16,))
+    one = request(operator, (1000,) if name == "vector_add" else (100, 10), blocks)
     whole = launch_once(one, "cpu").differences
-    monkeypatch.setattr("kernels.runtime.launch.CHUNK", 70)
-    assert launch_once(one, "cpu").differences == whole
+    monkeypatch.setattr("kernels.runtime.compare.CHUNK", 70)
+    for ours, theirs in zip(launch_once(one, "cpu").differences, whole, strict=True):
+        assert (ours.output, ours.index) == (theirs.output, theirs.index)
+        assert ours.share == pytest.approx(theirs.share, rel=1e-6)  # a sum over rows adds up in another order
+        assert ours.from_float64 == pytest.approx(theirs.from_float64, rel=1e-6)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from .. import find
-from ..operator import DTYPES, Numbers, Operator, Problem, Size, Tiling
+from ..operator import DTYPES, Numbers, Operator, Preset, Problem, Size, Tiling
 from ..runtime.request import Request
 from ..runtime.settings import NUM_WARPS, SEED, RejectedError, block_size, fitted, whole
 
@@ -27,8 +27,10 @@ def flag(size: Size) -> str:
     return "--" + size.name.lower().replace("_", "-")
 
 
-def parser_for(command: str, arguments: Sequence[str], description: str) -> tuple[Parser, Operator]:
-    """A parser with the sizes and blocks of the operator that the arguments name first."""
+def parser_for(
+    command: str, arguments: Sequence[str], description: str, sizes: Mapping[str, int] | None = None
+) -> tuple[Parser, Operator]:
+    """A parser with the sizes and blocks of the operator that the arguments name first; `sizes` are other defaults."""
     parser = Parser(prog=f"python -m kernels {command}", description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("operator", help="see `python -m kernels list`")
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
@@ -51,9 +53,12 @@ def parser_for(command: str, arguments: Sequence[str], description: str) -> tupl
     return parser, operator
 
 
-def request_from(parser: Parser, operator: Operator, given: argparse.Namespace) -> Request:
-    """The request that the options describe; ends with exit code 2 and one line for a value that is not legal."""
-    first, options = operator.presets[0], vars(given)
+def request_from(parser: Parser, operator: Operator, given: argparse.Namespace, start: Preset | None = None) -> Request:
+    """The request that the options describe; what they leave out is as in `start`, or in the first example.
+
+    Ends with exit code 2 and one line for a value that is not legal.
+    """
+    first, options = start or operator.start, vars(given)
     named = any(options[size.name] is not None for size in operator.sizes)
     try:
         sizes = Numbers({size.name: _number(options, replace(size, default=first.sizes[size.name])) for size in operator.sizes})

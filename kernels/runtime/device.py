@@ -61,6 +61,7 @@ class Gpu:
     threads_per_multiprocessor: int | None = None
     memory_clock_hz: int | None = None
     bus_bits: int | None = None
+    clock_hz: int | None = None
 
     @property
     def worker(self) -> str:
@@ -87,6 +88,7 @@ _ATTRIBUTES = {
     "grid_y": 6,
     "grid_z": 7,
     "warp_size": 10,
+    "clock_khz": 13,
     "multiprocessors": 16,
     "memory_clock_khz": 36,
     "bus_bits": 37,
@@ -141,6 +143,7 @@ def _nvidia_gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
         threads_per_multiprocessor=fact["threads_per_multiprocessor"],
         memory_clock_hz=clock * 1000 if clock else None,
         bus_bits=fact["bus_bits"],
+        clock_hz=fact["clock_khz"] * 1000 if fact["clock_khz"] else None,
     )
 
 

@@ -7,36 +7,16 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..arguments import adjustments, interpreted
 from ..operator import Launch
 from ..values import torch_values
+from .compare import Difference, differences
 from .request import Request, first_input
 
 if TYPE_CHECKING:
     import torch
-
-CHUNK = 2**26
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How far one output is from PyTorch and from float64, in absolute terms, at most.
-
-    `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element.
-    """
-
-    output: str
-    from_pytorch: float
-    from_float64: float
-    share: float
-    index: int
-
-    @property
-    def within(self) -> bool:
-        return self.share <= 1
 
 
 @dataclass(frozen=True)
@@ -94,7 +74,7 @@ def launch_once(request: Request, device: str, progress: Callable[[int, int], No
         grid=launch.grid,
         blocks=dict(request.tiling.blocks),
         printed={name: _printed(tensor) for name, tensor in outputs.items()},
-        differences=tuple(_differences(request, inputs, outputs)),
+        differences=differences(request, inputs, outputs),
         notes=tuple(notes),
         compile_seconds=sum(seconds for seconds, _ in times) if times else None,
         from_cache=bool(times) and all(cached for _, cached in times),
@@ -184,76 +164,3 @@ def _printed(tensor: torch.Tensor) -> str:
 
     torch.set_printoptions(threshold=24, edgeitems=3, linewidth=100, precision=4)
     return str(tensor.cpu())
-
-
-def _differences(
-    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
-) -> Iterator[Difference]:
-    """Compares all outputs, in slices of the first dimension where they do not depend on each other."""
-    if not all(output.numel() for output in outputs.values()):
-        yield from (Difference(name, 0.0, 0.0, 0.0, 0) for name in outputs)
-        return
-    found: dict[str, list[Difference]] = {name: [] for name in outputs}
-    for start, part_inputs, part_outputs in _slices(request, inputs, outputs):
-        for difference in _compared(request, part_inputs, part_outputs, start):
-            found[difference.output].append(difference)
-    for name, parts in found.items():
-        worst = max(parts, key=lambda part: part.share)
-        furthest = [max(getattr(part, field) for part in parts) for field in ("from_pytorch", "from_float64")]
-        yield Difference(name, *furthest, worst.share, worst.index)
-
-
-def _slices(
-    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
-) -> Iterator[tuple[int, dict[str, torch.Tensor], dict[str, torch.Tensor]]]:
-    """(first row, inputs, outputs): rows of the first dimension, few enough to compare in float64 without filling memory.
-
-    Only where a row of the output needs just that row of the inputs; else everything at once.
-    """
-    first = next(iter(inputs.values()))
-    length, row = first.shape[0], prod(first.shape[1:])
-    apart = not request.description.accumulates and request.description.family in ("flat", "rows")
-    step = max(CHUNK // max(row, 1), 1)
-    if not apart:
-        yield 0, dict(inputs), dict(outputs)
-        return
-    for start in range(0, length, step):
-        here = slice(start, start + step)
-        yield start * row, _part(inputs, first.dim(), here), _part(outputs, first.dim(), here)
-
-
-def _part(tensors: Mapping[str, torch.Tensor], dimensions: int, here: slice) -> dict[str, torch.Tensor]:
-    """The rows of those tensors that have as many dimensions as the first input; the others, a weight, whole."""
-    return {name: tensor[here] if tensor.dim() == dimensions else tensor for name, tensor in tensors.items()}
-
-
-def _compared(
-    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor], start: int
-) -> Iterator[Difference]:
-    import torch
-
-    operator = request.description
-    exact_inputs = {name: tensor.double() for name, tensor in inputs.items()}
-    exact = _named(operator.outputs, operator.pytorch(**exact_inputs))
-    theirs = _named(operator.outputs, operator.pytorch(**inputs))
-    limits = operator.limits(request.problem, exact_inputs, exact)
-    for name, output in outputs.items():
-        from_exact = distance(output, exact[name])
-        shares = torch.where(from_exact == 0, 0.0, from_exact / limits[name]).nan_to_num(nan=float("inf")).flatten()
-        worst = int(shares.argmax())
-        largest = [float(apart.max()) for apart in (distance(output, theirs[name]), from_exact)]
-        yield Difference(name, *largest, float(shares[worst]), start + worst)
-
-
-def _named(names: tuple[str, ...], result: Any) -> dict[str, torch.Tensor]:
-    return dict(zip(names, result if isinstance(result, tuple) else (result,), strict=True))
-
-
-def distance(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
-    """|ours - theirs| in float64; 0 where both are NaN or the same infinity, infinite where only one is."""
-    import torch
-
-    ours, theirs = ours.double(), theirs.double()
-    same = (ours == theirs) | (ours.isnan() & theirs.isnan())
-    apart = (ours - theirs).abs()
-    return torch.where(same, 0.0, torch.where(apart.isnan(), float("inf"), apart))

@@ -134,7 +134,7 @@ def corrected(raw: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     operator = find(read.choice("operator", tuple(operators()), DEFAULT_OPERATOR))
     if operator.family == "flat" and "n" in raw:
         read.raw = raw = {SHORT.get(name, name): value for name, value in raw.items()}
-    first = operator.presets[0]
+    first = operator.start
     named = any(size.name in raw for size in operator.sizes)
     sizes = Numbers({size.name: read.number(_default(size, first.sizes)) for size in operator.sizes})
     problem = Problem(sizes, read.choice("dtype", DTYPES, first.dtype))
@@ -196,7 +196,7 @@ def link(settings: Settings) -> dict[str, str]:
     request, operator = settings.request, settings.request.description
     rule = operator.tiling(request.problem)
     texts = {"operator": operator.name, **{name: str(value) for name, value in request.problem.sizes.items()}}
-    if request.problem.dtype != operator.presets[0].dtype:
+    if request.problem.dtype != operator.start.dtype:
         texts["dtype"] = request.problem.dtype
     texts |= {name: str(value) for name, value in request.tiling.blocks.items() if value != rule.blocks[name]}
     defaults = {

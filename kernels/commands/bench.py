@@ -1,0 +1,118 @@
+"""python -m kernels bench: fused against unfused on the attached GPU, checked, timed, and saved where asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..language import MISSING
+from ..measure import runs, sweep, ways
+from ..measure.point import Task, measure
+from ..measure.records import DIRECTIONS, Point, Run, Timed, plain
+from ..runtime.device import Gpu, attached
+from .options import Parser, parser_for, request_from
+
+NO_GPU = 4
+
+
+def main(arguments: list[str]) -> int:
+    """Prints one measurement or a sweep; exit code 4, after one sentence, where no GPU can be measured."""
+    parser, operator = parser_for("bench", arguments, __doc__ or "")
+    parser.add_argument("--direction", choices=ways.directions_of(operator), default="forward", help=_directions())
+    parser.add_argument("--sweep", metavar="AXIS", help="a size, a block or num_warps: measured at many values")
+    parser.add_argument("--without", action="append", choices=ways.WAYS, default=[], help="an implementation to leave out")
+    parser.add_argument("--save", action="store_true", help="keep the run as a file")
+    parser.add_argument("--folder", help=f"where; {runs.default_folder()} unless given")
+    given = parser.parse_args(arguments)
+    request = request_from(parser, operator, given, operator.measured_start)
+    if given.sweep is not None and given.sweep not in sweep.axes(request):
+        parser.error(f"{given.sweep[:40]!r} cannot be swept; {', '.join(sweep.axes(request))} can.")
+    reason = no_gpu()
+    if reason:
+        print(f"python -m kernels bench: {reason}", file=sys.stderr)
+        return NO_GPU
+    gpu = attached()[0]
+    task = Task(request, given.direction, tuple(way for way in ways.WAYS if way not in given.without))
+    wanted = sweep.tasks(task, given.sweep, gpu.target) if given.sweep else (task,)
+    run = _run(wanted, gpu, given.sweep, quiet=given.json)
+    if given.json:
+        print(json.dumps(plain(run)))
+    if given.save or given.folder:
+        _save(parser, run, given.folder)
+    return 1 if all(point.problem or not any(one.events for one in point.timed) for point in run.points) else 0
+
+
+def no_gpu() -> str | None:
+    """Why nothing can be measured here, in a sentence; None where a GPU is there."""
+    if MISSING:
+        return MISSING
+    if not attached():
+        return "no GPU is attached, so there is nothing to time; recorded runs are on the app's Fused vs unfused page."
+    import torch
+
+    if not torch.cuda.is_available():
+        return f"PyTorch {torch.__version__} does not see the {attached()[0].name}: it is a build without GPU support."
+    return None
+
+
+def _directions() -> str:
+    return "; ".join(f"{name}: {meaning}" for name, meaning in DIRECTIONS.items())
+
+
+def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool) -> Run:
+    from ..measure.jobs import roofs_job, versions_job
+
+    out = sys.stderr if quiet else sys.stdout
+    if len(wanted) > 1:
+        print(f"{len(wanted)} points, about {sweep.seconds(wanted):.0f} s.", file=out, flush=True)
+    points: list[Point] = []
+    try:
+        for task in wanted:
+            points.append(measure(task, gpu))
+            print(report(points[-1]), file=out, flush=True)
+    except KeyboardInterrupt:
+        print(f"Stopped; {len(points)} points are kept.", file=out, flush=True)
+    roofs = roofs_job(gpu, (wanted[0].request.problem.dtype,))
+    return runs.run_of(points, gpu, roofs, versions_job(), axis)
+
+
+def report(point: Point) -> str:
+    """A measurement as lines of text."""
+    sizes = ", ".join(f"{name}={value}" for name, value in {**point.sizes, **point.blocks}.items())
+    lines = [f"{point.operator} {point.direction} {point.dtype} {sizes} num_warps={point.num_warps}"]
+    if point.problem:
+        return f"{lines[0]}\n  {point.problem}"
+    lines += [f"  {line(one, point)}" for one in point.timed]
+    if point.copy and point.copy_bytes:
+        speed = point.copy_bytes / point.copy.median / 1e12
+        lines.append(f"  {'copy of as many bytes':24}{point.copy.median * 1e6:10.1f} us  {speed:.2f} TB/s")
+    return "\n".join([*lines, *(f"  {note}" for note in point.notes)])
+
+
+def line(one: Timed, point: Point) -> str:
+    """One implementation in a line."""
+    if one.kernel is None:
+        return f"{one.title:24}{one.problem}"
+    traffic = ways.traffic(point.request, point.direction)
+    moved = sum(step.moved for step in (traffic.fused if one.way != "pytorch" else traffic.unfused)) if traffic else 0
+    spread = one.kernel
+    between = f"[{spread.low * 1e6:.1f}, {spread.high * 1e6:.1f}] n={spread.n} {one.method}"
+    parts = [f"{one.title:24}{spread.median * 1e6:10.1f} us  {between}"]
+    if moved:
+        parts.append(f"{moved / spread.median / 1e12:.2f} TB/s")
+    if one.host:
+        parts.append(f"host {one.host.median * 1e6:.1f} us")
+    parts += [f"{len(one.kernels)} kernels", f"peak {(one.peak_bytes or 0) / 1e6:.0f} MB", f"{one.share:.0%} of tolerance"]
+    if one.compile_seconds is not None:
+        parts.append(f"first call {one.compile_seconds:.1f} s")
+    return "  ".join(parts)
+
+
+def _save(parser: Parser, run: Run, folder: str | None) -> None:
+    try:
+        path = runs.save(run, Path(folder).expanduser() if folder else runs.default_folder())
+    except OSError as error:
+        parser.error(f"the run cannot be saved: {error.strerror or error}.")
+    print(f"saved as {path}", file=sys.stderr)

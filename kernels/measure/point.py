@@ -1,0 +1,179 @@
+"""One measurement: every implementation checked against float64, then timed, then profiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..runtime.compare import differences
+from ..runtime.device import Gpu
+from ..runtime.request import Request
+from . import ways
+from .memory import needed_bytes
+from .profiler import kernels_of
+from .records import SHORT, Point, Spread, State, Timed
+from .roofs import copy_call
+from .timing import Clearing, by_events, by_graph, by_host, peak_bytes
+from .watch import disturbed, state
+
+if TYPE_CHECKING:
+    import torch
+
+# A module's gradients are sums over a matmul: their error as a whole, against the whole, instead of element by element.
+NORM_UNITS = {"float32": 2.0**-18, "float16": 2.0**-7, "bfloat16": 2.0**-4}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to measure: a request, a direction, and the implementations to compare."""
+
+    request: Request
+    direction: str = "forward"
+    ways: tuple[str, ...] = ways.WAYS
+    profile: bool = True
+
+    def point(self, **found: Any) -> Point:
+        """The point that answers this task."""
+        request = self.request
+        return Point(
+            operator=request.operator,
+            sizes=dict(request.problem.sizes),
+            blocks=dict(request.tiling.blocks),
+            num_warps=request.tiling.num_warps,
+            num_stages=request.tiling.num_stages,
+            dtype=request.problem.dtype,
+            direction=self.direction,
+            seed=request.seed,
+            **found,
+        )
+
+
+def measure(task: Task, gpu: Gpu, progress: Callable[[int, int], None] = lambda done, of: None) -> Point:
+    """Measures on the current CUDA device. What fails leaves a sentence in place of its figures; nothing is raised."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    try:
+        free = torch.cuda.mem_get_info()[0]
+        needed = needed_bytes(task.request, task.direction)
+        if needed > free:
+            return task.point(problem=f"It needs about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB of the GPU are free.")
+        with torch.cuda.stream(stream):  # a graph cannot be captured on the default stream
+            return _measured(task, gpu, progress)
+    except Exception as error:
+        return task.point(problem=in_words(error))
+    finally:
+        torch.cuda.empty_cache()
+
+
+def in_words(error: BaseException) -> str:
+    """An error of PyTorch, Triton or the GPU as one line."""
+    text = str(error).strip().split("\n")[0][:300]
+    if type(error).__name__ == "OutOfMemoryError":
+        return "The GPU's memory is full."
+    return text if type(error).__name__ in ("ValueError", "MemoryError") else f"{type(error).__name__}: {text}"
+
+
+def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Point:
+    request, direction = task.request, task.direction
+    inputs = ways.inputs_of(request, direction)
+    wanted = [way for way in ways.functions(request) if way in task.ways]
+    steps, done = 2 * len(wanted) + 1, 0
+    first: dict[str, Timed] = {}
+    able: dict[str, ways.Ready] = {}
+    for way in wanted:
+        first[way], ready = _checked(request, direction, way, inputs)
+        if ready is not None:
+            able[way] = ready
+        progress(done := done + 1, steps)
+    clear, before = Clearing(), state(gpu.uuid)
+    copy, moved = _copy_beside(request, direction)
+    calls = [one.call for one in able.values()]
+    spreads = by_events([*calls, *([copy] if copy else [])], clear)
+    after = state(gpu.uuid)
+    progress(done := done + 1, steps)
+    for (way, ready), events in zip(able.items(), spreads, strict=False):
+        first[way] = _detailed(first[way], ready, events, clear, profile=task.profile)
+        progress(done := done + 1, steps)
+    timed = tuple(first.values())
+    return task.point(
+        timed=timed,
+        copy=spreads[-1] if copy else None,
+        copy_bytes=moved,
+        before=before,
+        after=after,
+        notes=disturbed(before, after),
+    )
+
+
+def _checked(request: Request, direction: str, way: str, inputs: Mapping[str, torch.Tensor]) -> tuple[Timed, ways.Ready | None]:
+    """The implementation compared with float64; without it where it fails or is wrong."""
+    title = ways.functions(request)[way][0]
+    try:
+        ready = ways.ready(request, direction, way, inputs)
+        share, difference = check(request, direction, inputs, ready.call())
+    except Exception as error:  # the other implementations go on
+        return Timed(way, title, problem=in_words(error)), None
+    timed = Timed(way, title, share=share, difference=difference, compile_seconds=ready.compile_seconds)
+    allowed = allowance(request, direction, way)
+    if share > allowed:
+        return replace(timed, problem=f"Wrong: {share / allowed:.1f} times the tolerance away from float64."), None
+    return timed, ready
+
+
+def allowance(request: Request, direction: str, way: str) -> float:
+    """How many tolerances a result may be away: one, and of PyTorch's steps one more each, since each rounds its result."""
+    traffic = ways.traffic(request, direction)
+    return 1.0 if way == "triton" or traffic is None else 1.0 + len(traffic.unfused)
+
+
+def check(
+    request: Request, direction: str, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
+) -> tuple[float, float]:
+    """(share of the tolerance, largest difference from float64), of the worst element of all outputs."""
+    if direction == "module":
+        return _check_module(request, inputs, outputs)
+    found = []
+    if direction in ("forward", "both"):
+        names = request.description.outputs
+        own = {name: tensor for name, tensor in inputs.items() if name != "grad_output"}
+        found += differences(request, own, {name: outputs[name] for name in names})
+    if direction in ("backward", "both"):
+        other = ways.request_of(request, direction)
+        found += differences(other, inputs, {name: outputs[name] for name in other.description.outputs})
+    return max(one.share for one in found), max(one.from_float64 for one in found)
+
+
+def _check_module(
+    request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
+) -> tuple[float, float]:
+    exact = ways.module_call(request.description.pytorch, {name: tensor.double() for name, tensor in inputs.items()})()
+    apart = {name: (outputs[name].double() - exact[name]).norm() / exact[name].norm() for name in outputs}
+    worst = max(float(one) for one in apart.values())
+    largest = max(float((outputs[name].double() - exact[name]).abs().max()) for name in outputs)
+    return worst / NORM_UNITS[request.problem.dtype], largest
+
+
+def _copy_beside(request: Request, direction: str) -> tuple[Any, int | None]:
+    """A copy that moves as many bytes as the fused kernels."""
+    traffic = ways.traffic(request, direction)
+    moved = sum(step.moved for step in traffic.fused) if traffic else 0
+    return copy_call(moved) if moved else (None, None)
+
+
+def _detailed(timed: Timed, ready: ways.Ready, events: Spread, clear: Clearing, *, profile: bool) -> Timed:
+    """The other figures of an implementation that is right."""
+    return replace(
+        timed,
+        events=events,
+        graph=by_graph(ready.call, clear) if events.median < SHORT else None,
+        host=by_host(ready.call),
+        peak_bytes=peak_bytes(ready.call),
+        kernels=kernels_of(ready.call, clear) if profile else (),
+    )
+
+
+def without_figures(point: Point, problem: str) -> Point:
+    """The same point with a sentence in place of figures."""
+    return replace(point, timed=(), copy=None, before=State(), after=State(), problem=problem)

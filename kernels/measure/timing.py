@@ -1,0 +1,178 @@
+"""Timing on the GPU: the L2 cache cleared before every sample, implementations alternated, medians of samples.
+
+`METHOD` is stored with every run and grows by one whenever what it describes changes.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .records import Spread
+
+if TYPE_CHECKING:
+    import torch
+
+METHOD = (
+    "method 1: checked against float64 first; warmed up until two batches agree within 2 % or for 1 s; then one sample of each "
+    "implementation in turn, the order reversed every other round. Before a sample 256 MiB are zeroed, which clears the L2 "
+    "cache. events: time between two events around the call. graph: clearing and call captured together, the clearing's own "
+    "time taken off. host: until the call returns, the GPU idle. Outputs are allocated by PyTorch's caching allocator within "
+    "the call. Inputs are seeded noise."
+)
+CLEARED_BYTES = 2**28
+WARM_SECONDS = 1.0
+ROUNDS_SECONDS = 1.2
+ROUNDS = (10, 100)
+IN_GRAPH = 10
+REPLAYS = 7
+
+Call = Callable[[], Any]
+
+
+def spread(samples: Sequence[float]) -> Spread:
+    """Median and 20th and 80th percentile, interpolated between neighbours as `statistics.quantiles` does."""
+    import statistics
+
+    ordered = sorted(samples)
+    if len(ordered) == 1:
+        return Spread(ordered[0], ordered[0], ordered[0], 1)
+    fifths = statistics.quantiles(ordered, n=5, method="inclusive")
+    return Spread(statistics.median(ordered), fifths[0], fifths[3], len(ordered))
+
+
+class Clearing:
+    """A buffer larger than any L2 cache; writing it evicts what a kernel before has left there."""
+
+    def __init__(self) -> None:
+        import torch
+
+        # Of int64, so that its kernel is told from others in a profile.
+        self.buffer = torch.empty(CLEARED_BYTES // 8, dtype=torch.int64, device="cuda")
+
+    def __call__(self) -> None:
+        self.buffer.zero_()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keeps Python's garbage collector out of the samples."""
+    before = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def warm(call: Call) -> float:
+    """Calls until two batches in a row take the same time within 2 %, or for a second; returns seconds a call."""
+    import torch
+
+    last, started = 0.0, time.perf_counter()
+    count = 1
+    while True:
+        torch.cuda.synchronize()
+        before = time.perf_counter()
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
+        now = (time.perf_counter() - before) / count
+        if (count > 1 and abs(now - last) <= 0.02 * now) or time.perf_counter() - started > WARM_SECONDS:
+            return now
+        last, count = now, max(min(int(0.03 / now), 1000), 2)
+
+
+def by_events(calls: Sequence[Call], clear: Clearing) -> list[Spread]:
+    """The time between two events around each call, alternated; one spread a call."""
+    import torch
+
+    once = sum(warm(call) for call in calls) + len(calls) * 1e-4
+    rounds = min(max(int(ROUNDS_SECONDS / once), ROUNDS[0]), ROUNDS[1])
+    pairs: list[list[tuple[torch.cuda.Event, torch.cuda.Event]]] = [[] for _ in calls]
+    with no_collection():
+        for number in range(rounds):
+            order = range(len(calls)) if number % 2 == 0 else reversed(range(len(calls)))
+            for place in order:
+                start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                clear()
+                start.record()
+                calls[place]()
+                end.record()
+                pairs[place].append((start, end))
+        torch.cuda.synchronize()
+    return [spread([start.elapsed_time(end) / 1000 for start, end in found]) for found in pairs]
+
+
+def by_graph(call: Call, clear: Clearing) -> Spread | None:
+    """The time of a call within a CUDA graph; None where it cannot be captured."""
+    import torch
+
+    def both() -> None:
+        clear()
+        call()
+
+    try:
+        whole, alone = captured(both), captured(clear)
+    except Exception:  # what cannot be captured says so in many ways, and all of them only mean: no figure by this method
+        torch.cuda.synchronize()
+        return None
+    replay(whole), replay(alone)
+    return spread([(replay(whole) - replay(alone)) / IN_GRAPH for _ in range(REPLAYS)])
+
+
+def captured(call: Call, times: int = IN_GRAPH) -> torch.cuda.CUDAGraph:
+    """A graph of so many calls, on the current stream where that is not the default one."""
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
+        for _ in range(times):
+            call()
+    return graph
+
+
+def replay(graph: torch.cuda.CUDAGraph) -> float:
+    """Seconds that one replay takes on the GPU."""
+    import torch
+
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    graph.replay()
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) / 1000
+
+
+def by_host(call: Call, count: int = 30) -> Spread:
+    """What the CPU takes until a call returns, the GPU having nothing to do before it."""
+    import torch
+
+    samples = []
+    with no_collection():
+        for _ in range(count):
+            torch.cuda.synchronize()
+            before = time.perf_counter()
+            call()
+            samples.append(time.perf_counter() - before)
+    torch.cuda.synchronize()
+    return spread(samples)
+
+
+def peak_bytes(call: Call) -> int:
+    """The most memory that one call has allocated at once, its results included."""
+    import torch
+
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    kept = call()
+    torch.cuda.synchronize()
+    del kept
+    return max(torch.cuda.max_memory_allocated() - before, 0)
