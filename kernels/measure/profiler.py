@@ -53,17 +53,18 @@ def combined(events: Sequence[tuple[str, float, float]]) -> tuple[KernelTime, ..
     )
 
 
-# PyTorch's elementwise kernels are one template; what they compute stands in the functor's name.
-_FUNCTOR = re.compile(r"(\w+?)(?:_kernel)?_?(?:cuda|impl|Functor|functor|Ops|OpsBase)\b")
+# PyTorch's elementwise kernels and reductions are a few templates; what they compute stands in the functor's name.
+_FUNCTOR = re.compile(r"(\w+?)_?(?:kernel_(?:cuda|impl)|Functor|functor|Ops)\b|CUDAFunctor(?:OnSelf|OnOther)?_(\w+)")
+_WRAPPERS = {"Binary", "AUnary", "BUnary", "Fill", "func_wrapper", "gpu", "opmath"}
 
 
 def short_name(name: str) -> str:
-    """A kernel's name without namespaces, types and templates; of PyTorch's elementwise templates what they compute."""
-    plain = re.sub(r"^(void|std::\w+) ", "", name.replace("(anonymous namespace)::", "").replace("at::native::", ""))
-    head = re.match(r"[\w:]+", plain)
+    """A kernel's name without namespaces, types and templates; of PyTorch's templates what they compute."""
+    plain = name.replace("(anonymous namespace)::", "").replace("at::native::", "")
+    head = re.match(r"[\w:]+", re.sub(r"^void ", "", plain))
     base = (head[0] if head else plain).rpartition("::")[2]
     if "elementwise_kernel" in base or "reduce_kernel" in base:
-        inner = [one for one in _FUNCTOR.findall(plain) if one not in (base, "gpu", "vectorized_elementwise", "BUnary")]
-        kind = "reduce" if "reduce" in base else "elementwise"
-        return f"{kind}: {inner[0]}" if inner else base
+        named = [first or second for first, second in _FUNCTOR.findall(plain)]
+        inner = [one.removesuffix("_kernel") for one in named if one not in _WRAPPERS]
+        return f"{'reduce' if 'reduce' in base else 'elementwise'}: {inner[0]}" if inner else base
     return base[:60]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ..language import triton
 from ..runtime.device import Gpu
 from .records import Roofs
 from .timing import Clearing, by_events, by_host, captured, replay, warm
-
-if TYPE_CHECKING:
-    pass
 
 # Operations a multiprocessor does in one clock, a multiply-add counted as two. float32: lanes of the CUDA cores (CUDA C++
 # Programming Guide, arithmetic instructions, results per clock). 16 bits with a float32 sum: dense tensor cores, from the

@@ -14,6 +14,7 @@ from .. import find
 from ..operator import DTYPES
 from ..runtime.device import Gpu
 from .records import DIRECTIONS, KIND, SCHEMA, Device, Point, Roofs, Run, built, plain
+from .sweep import ALL_SIZES
 from .timing import METHOD
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "runs"

@@ -19,7 +19,8 @@ CHUNK = 2**26
 class Difference:
     """How far one output is from PyTorch and from float64, in absolute terms, at most.
 
-    `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element.
+    `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element;
+    `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result.
     """
 
     output: str
@@ -27,6 +28,7 @@ class Difference:
     from_float64: float
     share: float
     index: int
+    norm: float = 0.0
 
     @property
     def within(self) -> bool:
@@ -57,8 +59,8 @@ def differences(
 
 def _worst(name: str, parts: list[Difference]) -> Difference:
     worst = max(parts, key=lambda part: part.share)
-    furthest = [max(getattr(part, field) for part in parts) for field in ("from_pytorch", "from_float64")]
-    return Difference(name, *furthest, worst.share, worst.index)
+    furthest = [max(getattr(part, field) for part in parts) for field in ("from_pytorch", "from_float64", "norm")]
+    return Difference(name, *furthest[:2], worst.share, worst.index, furthest[2])
 
 
 def _slices(
@@ -100,7 +102,10 @@ def _difference(
     from_exact = distance(output, exact)
     shares = torch.where(from_exact == 0, 0.0, from_exact / limit).nan_to_num(nan=float("inf")).flatten()
     worst = int(shares.argmax())
-    return Difference(name, float(distance(output, theirs).max()), float(from_exact.max()), float(shares[worst]), start + worst)
+    length = float(exact.norm())
+    norm = float(from_exact.norm()) / length if length else 0.0
+    furthest = float(distance(output, theirs).max()), float(from_exact.max())
+    return Difference(name, *furthest, float(shares[worst]), start + worst, norm)
 
 
 def _named(names: tuple[str, ...], result: Any) -> dict[str, torch.Tensor]:
