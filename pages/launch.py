@@ -3,7 +3,9 @@
 import streamlit as st
 
 from pages import _panel, _shell
-from pages._launch import controls, headline, more, origins, pictures, running, source, state, tracing
+from pages._gpus import chosen_gpu, picker
+from pages._launch import controls, headline, more, origins, pictures, running, source, tracing
+from pages._launch.state import state
 
 _shell.guard()
 settings = state.current()
@@ -32,12 +34,12 @@ else:
 more.tabs(settings, picture, style)
 state.write_url()
 
-gpu = running.chosen_gpu()
+gpu = chosen_gpu()
 verdict = tracing.verdict(settings.request, gpu)
 with said:
     running.explain(settings.request, gpu, verdict)
 with launching:
-    running.picker()
+    picker()
     running.button(settings, picture, gpu)
 with result:
     running.result(settings)

@@ -74,7 +74,7 @@ def test_every_operator_and_every_example_has_a_page(operator):
     app = page(operator=operator)
     for preset in operators()[operator].presets:
         checked(field(app, "pills", "example").set_value(preset.title).run())
-        assert app.session_state["settings"].request.problem.sizes == preset.sizes
+        assert app.session_state["launch.settings"].request.problem.sizes == preset.sizes
         assert field(app, "pills", "example").value == preset.title
         assert app.get("plotly_chart")
 
@@ -181,16 +181,16 @@ def test_stepping_by_statement_and_by_program():
     app = page(n="7", BLOCK_SIZE="4")
     assert "all lines done" in words(app)
     checked(app.button(key="launch.Right").click().run())
-    assert app.session_state["settings"].step == 0
+    assert app.session_state["launch.settings"].step == 0
     for _ in range(4):
         checked(app.button(key="launch.Right").click().run())
     assert "step 5 of 8" in words(app)
     assert "program 1 loads x" in words(app)
     checked(app.button(key="launch.Up").click().run())
-    assert app.session_state["settings"].program == 0
-    assert app.session_state["settings"].step == 4
+    assert app.session_state["launch.settings"].program == 0
+    assert app.session_state["launch.settings"].step == 4
     checked(app.button(key="launch.all").click().run())
-    assert app.session_state["settings"].step is None
+    assert app.session_state["launch.settings"].step is None
 
 
 def test_typing_keeps_what_was_typed_before():
@@ -198,14 +198,14 @@ def test_typing_keeps_what_was_typed_before():
     checked(field(app, "number_input", "n_elements").set_value(1000).run())
     checked(field(app, "number_input", "BLOCK_SIZE").set_value(64).run())
     checked(field(app, "segmented_control", "dtype").set_value("float16").run())
-    request = app.session_state["settings"].request
+    request = app.session_state["launch.settings"].request
     assert (request.problem["n_elements"], request.tiling["BLOCK_SIZE"], request.problem.dtype) == (1000, 64, "float16")
 
 
 def test_too_large_a_number_is_brought_back_and_said():
     app = page()
     checked(field(app, "number_input", "n_elements").set_value(2**41).run())
-    assert app.session_state["settings"].request.problem["n_elements"] == 2**40
+    assert app.session_state["launch.settings"].request.problem["n_elements"] == 2**40
     assert "1,099,511,627,776 is used." in words(app)
     assert field(app, "number_input", "n_elements").value == 2**40
 
@@ -220,7 +220,7 @@ def test_what_ifs_change_the_picture_and_not_the_launch():
     assert "1 program is missing: 3 elements, from 4 on, are never written." in words(app)
     checked(field(app, "pills", "what_if").set_value("other").run())
     checked(field(app, "number_input", "other").set_value(5.0).run())
-    assert app.session_state["settings"].request.other == 5.0
+    assert app.session_state["launch.settings"].request.other == 5.0
 
 
 def test_an_element_leads_to_its_loads():

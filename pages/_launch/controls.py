@@ -11,7 +11,7 @@ from kernels.operator import Preset, Size
 from kernels.runtime.request import LAYOUTS, WHAT_IFS, possible_layouts, possible_what_ifs
 from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS, SEED, Settings
 
-from . import state
+from .state import state
 
 SHORT = {
     "no_mask": "no mask",

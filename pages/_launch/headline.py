@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 import streamlit as st
 
 from kernels.language import triton
-from kernels.runtime.device import Gpu
 from kernels.runtime.picture import Picture
 from kernels.runtime.records import linear
 from kernels.runtime.request import LAYOUTS, Request, first_input
 from kernels.runtime.settings import Settings
-from viz.terms import TERMS
+from pages import _parts
+from pages._gpus import device_name, gpus
+from pages._parts import fact, facts
 from viz.theme import Style
 from viz.words import bytes_text, grid_text, large
 
-from . import state, tracing
-
-EXPLAINED = {"programs?": "program", "blocks": "block", "lanes?": "lane"}
+from . import tracing
+from .state import state
 
 
 def headline(settings: Settings) -> None:
@@ -27,16 +26,9 @@ def headline(settings: Settings) -> None:
     request = settings.request
     operator = request.description
     text = operator.story(request.problem, request.tiling) if operator.story else operator.idea
-    gpus = tracing.gpus()
-    where = device_name(gpus[0]) if gpus else "no GPU: Triton's interpreter"
-    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
-    for word, term in EXPLAINED.items():
-        title = escape(TERMS[term], quote=True)
-        bold = re.sub(rf"\b({word})\b(?![^<]*>)", rf'<abbr title="{title}">\1</abbr>', bold, count=1)
-    st.html(
-        f'<div class="headline"><span class="story">{bold}</span>'
-        f'<span class="badge{"" if gpus else " none"}">{escape(where)} · Triton {escape(triton.__version__)}</span></div>'
-    )
+    found = gpus()
+    where = device_name(found[0]) if found else "no GPU: Triton's interpreter"
+    _parts.headline(text, f"{where} · Triton {triton.__version__}", alive=bool(found))
 
 
 def sentences(settings: Settings, picture: Picture, reason: str | None) -> None:
@@ -81,16 +73,11 @@ def _faults(faults: tuple[str, ...]) -> str:
     return f"{shown}<details><summary>{len(rest)} more</summary>{lines}</details>"
 
 
-def device_name(gpu: Gpu) -> str:
-    """A GPU in a few words."""
-    return f"{gpu.name} · {gpu.multiprocessors} SMs" if gpu.multiprocessors else gpu.name
-
-
 def figures(settings: Settings, picture: Picture, style: Style) -> None:
     """Grid, masked lanes, bytes moved, each with where it comes from; then the steppers."""
-    html = "".join(_figure(*one) for one in _facts(settings, picture))
+    html = facts(fact(*one) for one in _facts(settings, picture))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.html(f'<div class="figures">{html}</div>', width="content")
+        st.html(html, width="content")
         if picture.shown:
             _programs(settings, picture, style)
             if picture.steps:
@@ -100,16 +87,16 @@ def figures(settings: Settings, picture: Picture, style: Style) -> None:
 def _facts(settings: Settings, picture: Picture) -> list[tuple[str, str, str, str]]:
     request = settings.request
     operator, grid = request.description, picture.grid
-    facts = [("grid", grid_text(grid), "", "formula")]
+    shown = [("grid", grid_text(grid), "", "formula")]
     if operator.axes:
         lanes, live = lanes_of_launch(request)
         share = f"{1 - live / lanes:.1%}" if lanes and lanes > 999 else ""
-        shown = (f"{lanes - live:,} of {lanes:,}", share) if lanes < 10**7 else (share, f"of {large(lanes)}")
-        facts.append(("lanes masked", *shown, "formula"))
+        masked = (f"{lanes - live:,} of {lanes:,}", share) if lanes < 10**7 else (share, f"of {large(lanes)}")
+        shown.append(("lanes masked", *masked, "formula"))
     if operator.traffic:
         moved = sum(step.moved for step in operator.traffic(request.problem, request.tiling).fused)
         counted = sum(picture.counted) if picture.counted and not request.what_if else None
-        facts.append(
+        shown.append(
             (
                 "bytes moved",
                 bytes_text(counted if counted is not None else moved),
@@ -117,12 +104,12 @@ def _facts(settings: Settings, picture: Picture) -> list[tuple[str, str, str, st
                 "formula" if counted is None else "counted",
             )
         )
-    gpus = tracing.gpus()
-    if gpus and gpus[0].l2_bytes and operator.traffic:
-        facts.append(
-            (f"fits in L2 ({bytes_text(gpus[0].l2_bytes)})", "yes" if moved <= gpus[0].l2_bytes else "no", "", "formula")
+    found = gpus()
+    if found and found[0].l2_bytes and operator.traffic:
+        shown.append(
+            (f"fits in L2 ({bytes_text(found[0].l2_bytes)})", "yes" if moved <= found[0].l2_bytes else "no", "", "formula")
         )
-    return facts
+    return shown
 
 
 def lanes_of_launch(request: Request) -> tuple[int, int]:
@@ -131,14 +118,6 @@ def lanes_of_launch(request: Request) -> tuple[int, int]:
     for axis in request.description.axes(request.problem, request.tiling):
         lanes, live = lanes * axis.programs * axis.lanes, live * axis.total
     return lanes, live
-
-
-def _figure(name: str, value: str, more: str, tag: str) -> str:
-    beside = f'<span class="more">{escape(more)}</span>' if more else ""
-    return (
-        f'<div class="figure"><div class="name">{escape(name)}</div>'
-        f'<div><span class="number">{escape(value)}</span>{beside}<span class="tag {tag}">{tag}</span></div></div>'
-    )
 
 
 def _programs(settings: Settings, picture: Picture, style: Style) -> None:

@@ -8,6 +8,8 @@ from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
 from pages import _panel
+from pages._gpus import gpus
+from pages._parts import chart, title
 from viz import cost, fold
 from viz.terms import terms_html
 from viz.theme import Style
@@ -15,7 +17,6 @@ from viz.words import bytes_text
 
 from . import source, take, tracing
 from .headline import lanes_of_launch
-from .pictures import chart, title
 
 BLOCKS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 MULTIPROCESSORS = 132
@@ -47,8 +48,8 @@ def tabs(settings: Settings, picture: Picture, style: Style) -> None:
 
 def _costs(settings: Settings, style: Style) -> None:
     request, operator = settings.request, settings.request.description
-    gpus = tracing.gpus()
-    units = gpus[0].multiprocessors if gpus else None
+    found = gpus()
+    units = found[0].multiprocessors if found else None
     choices = [(label, one.launch().programs, _masked(one)) for label, one in _choices(request)]
     chosen = next((label for label, one in _choices(request) if one.tiling.blocks == request.tiling.blocks), "")
     known = units or MULTIPROCESSORS

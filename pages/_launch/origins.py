@@ -10,7 +10,8 @@ from kernels.runtime.provenance import Origin, Touch
 from kernels.runtime.settings import Settings
 from viz.words import value_text
 
-from . import state, tracing
+from . import tracing
+from .state import state
 
 SHOWN = 6
 

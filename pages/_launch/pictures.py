@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import streamlit as st
-from plotly.basedatatypes import BaseFigure
 
 from kernels.operator import ITEMSIZE
 from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.provenance import Origin
 from kernels.runtime.records import linear
 from kernels.runtime.settings import Settings
+from pages._parts import chart, title
 from viz import lanes, memory, programs, tiles
-from viz.theme import Figure, Style
+from viz.theme import Style
 
-from . import state
+from .state import state
 
 NUMBERED_TILES = 1024
 CELLS = 400
-
-
-class Drawn(BaseFigure):
-    """A figure that goes to the browser as it is, without Plotly's checks (the tests make them)."""
-
-    def __init__(self, figure: Figure) -> None:
-        self._figure = figure
-
-    def to_dict(self) -> Figure:
-        """The figure itself."""
-        return self._figure
-
-
-def title(text: str, more: str = "") -> None:
-    """The title of a picture, with a few words of help beside it."""
-    st.html(f'<div class="title"><b>{text}</b> <span>{more}</span></div>')
-
-
-def chart(figure: Figure, key: str, alt: str, clicked: Callable[[Any], None] | None = None) -> None:
-    """A figure; `clicked` gets the customdata of a point that a person clicks."""
-
-    def selected() -> None:
-        points = st.session_state[key]["selection"]["points"]
-        if points and points[0].get("customdata") is not None and clicked:
-            clicked(points[0]["customdata"])
-
-    on_select: dict[str, Any] = {"on_select": selected, "selection_mode": "points"} if clicked else {}
-    # The bar is hidden; its one button is what saves a figure as a file.
-    config = {"displaylogo": False, "modeBarButtons": [["toImage"]], "scrollZoom": False, "doubleClick": False}
-    st.session_state.setdefault("drawn", {})[key] = figure
-    st.plotly_chart(Drawn(figure), key=key, theme=None, config=config, alt=alt, **on_select)
 
 
 def draw(settings: Settings, picture: Picture, origin: Origin | None, style: Style) -> None:

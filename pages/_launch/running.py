@@ -9,7 +9,7 @@ import streamlit as st
 from kernels.language import MISSING
 from kernels.runtime.background import Background
 from kernels.runtime.compile import Verdict
-from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target, idle_first
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
 from kernels.runtime.jobs import launch_job
 from kernels.runtime.launch import Result, interpreter_bytes, needed_bytes
 from kernels.runtime.limits import legal_values
@@ -38,23 +38,6 @@ def legal(request: Request, gpu: Gpu | None) -> Request:
     warps = legal_values("num_warps", plain.tiling.num_warps, target)[-1]
     changed = plain.with_blocks(**blocks)
     return replace(changed, tiling=replace(changed.tiling, num_warps=warps))
-
-
-def chosen_gpu() -> Gpu | None:
-    """The GPU to launch on: the one that was picked, else an idle one; None without any."""
-    gpus = tracing.gpus()
-    if not gpus:
-        return None
-    picked = st.session_state.get("launch.gpu")
-    return next((gpu for gpu in gpus if gpu.index == picked), None) or idle_first(gpus)[0]
-
-
-def picker() -> None:
-    """A choice of GPU where there are several, idle ones first."""
-    gpus = tracing.gpus()
-    if len(gpus) > 1:
-        order = {gpu.index: gpu for gpu in idle_first(gpus)}
-        st.selectbox("GPU", list(order), key="launch.gpu", format_func=lambda index: f"{index}: {order[index].name}")
 
 
 def explain(request: Request, gpu: Gpu | None, verdict: Verdict) -> None:

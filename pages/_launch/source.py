@@ -13,7 +13,7 @@ from pages import _panel
 from viz.source import source_html
 from viz.words import grid_text
 
-from . import state
+from .state import state
 
 
 def kernel(settings: Settings, picture: Picture) -> None:

@@ -15,6 +15,7 @@ from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.script import script
 from kernels.runtime.settings import Settings, link
 from pages import _panel
+from pages._gpus import chosen_gpu
 from viz.theme import Figure, Style
 
 from . import running
@@ -50,7 +51,7 @@ def along(settings: Settings, picture: Picture, style: Style) -> None:
         page = partial(page_of_figures, list(st.session_state["drawn"].values()))
         st.download_button("All as one HTML file", page, "figures.html", "text/html", key="take.html", on_click="ignore")
     with right:
-        request = running.legal(settings.request, running.chosen_gpu())
+        request = running.legal(settings.request, chosen_gpu())
         text = script(request)
         st.markdown("**Script**: this launch and its check, with torch and Triton alone")
         st.download_button("launch.py", text, "launch.py", "text/x-python", key="take.script", on_click="ignore")

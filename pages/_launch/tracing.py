@@ -7,7 +7,7 @@ import streamlit as st
 from kernels.language import MISSING
 from kernels.runtime.arithmetic import arithmetic
 from kernels.runtime.compile import Verdict
-from kernels.runtime.device import DEFAULT_TARGET, Gpu, attached, find_target
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
 from kernels.runtime.jobs import TaskError, origin_job, picture_job, selftest_job, verdict_job, wrap_job
 from kernels.runtime.picture import Picture
 from kernels.runtime.provenance import Origin
@@ -25,7 +25,7 @@ ALL_SECONDS = 60.0
 
 def checkpoint() -> None:
     """Lets a newer run of this session take over: reading the session's state is where Streamlit stops a stale run."""
-    st.session_state.get("settings")
+    st.session_state.get("launch.settings")
 
 
 @st.cache_resource(show_spinner=False)
@@ -97,11 +97,6 @@ def wrap(key: str, _request: Request) -> Wrap | None:
         return _shell.workers()["trace"].call(wrap_job, _request, seconds=20, checkpoint=checkpoint)
     except (TaskError, WorkerError):
         return None
-
-
-def gpus() -> tuple[Gpu, ...]:
-    """The GPUs that Triton can launch on from here."""
-    return () if MISSING else attached()
 
 
 def verdict(request: Request, gpu: Gpu | None) -> Verdict:

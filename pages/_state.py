@@ -1,0 +1,122 @@
+"""The settings of a page: kept in the session, carried by the URL, changed only through what makes them legal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+ECHO = 3.0  # seconds; a browser under load sends an event with the URL of some changes ago
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class State(Generic[Settings]):
+    """One page's settings in this session.
+
+    `read` makes legal settings of texts, with a sentence for every correction; `write` makes the texts again; `shows` tells
+    what the widgets have to show, by name; `shown` names what of a request is shown, which means nothing in another request.
+    """
+
+    page: str
+    read: Callable[[Mapping[str, str]], tuple[Settings, tuple[str, ...]]]
+    write: Callable[[Settings], dict[str, str]]
+    shows: Callable[[Settings], dict[str, Any]]
+    shown: tuple[str, ...] = ()
+
+    def current(self) -> Settings:
+        """The settings of this session; read from the URL at first, and whenever the URL was changed from outside."""
+        given = {name: value for name, value in st.query_params.items() if not name.startswith("embed")}
+        own = st.session_state.pop(f"{self.page}.own", False)
+        if f"{self.page}.settings" not in st.session_state or (given and not own and not self._written(given)):
+            self._take(given)
+            self.renew()
+        st.session_state[f"{self.page}.shown"] = self.shows(self.settings)
+        return self.settings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they stand."""
+        return st.session_state[f"{self.page}.settings"]
+
+    def notices(self) -> tuple[str, ...]:
+        """What had to be corrected of the last change, a sentence each."""
+        return st.session_state.get(f"{self.page}.notices", ())
+
+    def write_url(self) -> None:
+        """Puts the settings into the URL."""
+        texts = self.write(self.settings)
+        written = [one for one in st.session_state.get(f"{self.page}.written", []) if time.monotonic() - one[1] < ECHO]
+        st.session_state[f"{self.page}.written"] = [*written, (texts, time.monotonic())]
+        if dict(st.query_params) != texts:
+            st.query_params.from_dict(texts)
+
+    def change(self, texts: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
+        """Changes some settings, given as a link gives them; None takes one back to its default.
+
+        What is shown of the request is kept only where it is named in `keep`, or where nothing else changes.
+        """
+        before = self.write(self.settings)
+        shown_only = all(name in self.shown for name in texts)
+        after = {name: value for name, value in before.items() if shown_only or name not in self.shown or name in keep}
+        after |= {name: str(value) for name, value in texts.items() if value is not None}
+        self._own({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
+
+    def typed(self, name: str, keep: tuple[str, ...] = ()) -> None:
+        """Takes over what a person typed or chose in the widget of that name.
+
+        Where something else became of it, or something followed from it, the widgets that do not show what is true are made
+        anew; the others are left alone, since the person may be typing on.
+        """
+        value = st.session_state[self.key(name)]
+        expected = {**st.session_state[f"{self.page}.shown"], name: value}
+        self.change({name: value}, keep=keep)
+        for one, now in self.shows(self.settings).items():
+            if now != expected.get(one):
+                self.renew(one)
+
+    def start_over(self, texts: Mapping[str, Any]) -> None:
+        """Takes settings from nothing but these texts: another operator, an example."""
+        self._own({name: str(value) for name, value in texts.items()})
+        self.renew()
+
+    def key(self, name: str) -> str:
+        """The key of the widget of that name; another one after `renew`, which makes it a new widget."""
+        made = st.session_state.get(f"{self.page}.generations", {})
+        return f"{self.page}.{name}.{made.get('', 0)}.{made.get(name, 0)}"
+
+    def renew(self, name: str = "") -> None:
+        """Makes the widget of that name anew, or all of the page."""
+        made = st.session_state.setdefault(f"{self.page}.generations", {})
+        made[name] = made.get(name, 0) + 1
+
+    def _written(self, given: dict[str, str]) -> bool:
+        """Whether this page wrote that URL: last, or so shortly ago that the browser sent it before it heard of the last."""
+        written = st.session_state.get(f"{self.page}.written", [])
+        return any(given == texts for texts, when in written if when == written[-1][1] or time.monotonic() - when < ECHO)
+
+    def _own(self, texts: Mapping[str, str]) -> None:
+        """Takes a change made on the page, whatever the URL says that comes with it."""
+        self._take(texts)
+        st.session_state[f"{self.page}.own"] = True
+
+    def _take(self, texts: Mapping[str, str]) -> None:
+        settings, said = self.read(texts)
+        st.session_state[f"{self.page}.settings"], st.session_state[f"{self.page}.notices"] = settings, said
+
+
+def request_shows(settings: Any) -> dict[str, Any]:
+    """What widgets show of a request: operator, sizes, blocks and the rest."""
+    request = settings.request
+    return {
+        "operator": request.operator,
+        **request.problem.sizes,
+        **request.tiling.blocks,
+        "dtype": request.problem.dtype,
+        "num_warps": request.tiling.num_warps,
+        "seed": request.seed,
+    }
