@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..runtime.compile import Verdict, build, in_words
+from ..runtime.compile import Verdict, judged
 from ..runtime.device import Target
-from ..runtime.limits import refusal, shared_refusal
 from ..runtime.request import Request
+from .resources import NO_RESOURCES, Resources
 
 STAGES = {
     "cuda": ("ttir", "ttgir", "llir", "ptx", "sass"),
@@ -23,11 +23,13 @@ STAGES = {
 class Stages:
     """What a launch builds for a target.
 
-    texts    -- by stage, in the order of the compiler; empty where Triton refuses to compile
-    metadata -- Triton's own: num_warps, num_stages, shared (bytes), hash, name, ...; empty where it refuses
-    binary   -- the cubin or the hsaco
-    seconds  -- Triton's own times in seconds by stage, "store" included; of a cached kernel what the look-up took, as "cache"
-    cached   -- whether Triton took it from its cache
+    texts     -- by stage, in the order of the compiler; empty where Triton refuses to compile
+    metadata  -- Triton's own: num_warps, num_stages, shared (bytes), hash, name, ...; empty where it refuses
+    binary    -- the cubin or the hsaco
+    resources -- registers, spills and shared memory, read from the binary
+    ptx_lines -- of every line of the SASS the line of the PTX that it was made from, counted from 1; None where none is known
+    seconds   -- Triton's own times in seconds by stage, from "source" to "store"; "cache" alone where its cache had the kernel
+    cached    -- whether Triton took it from its cache
     """
 
     target: Target
@@ -35,6 +37,8 @@ class Stages:
     texts: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     binary: bytes = b""
+    resources: Resources = NO_RESOURCES
+    ptx_lines: tuple[int | None, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     cached: bool = False
 
@@ -48,33 +52,33 @@ class Stages:
         return STAGES[self.target.backend][-1]
 
 
-def compiled_stages(request: Request, target: Target) -> Stages:
+def compiled_stages(request: Request, target: Target, *, afresh: bool = False) -> Stages:
     """Compiles (or takes from Triton's cache) what a launch of the request would build; in the compile worker.
 
-    A refusal by Triton or by the hardware's limits is in `verdict`, in words; where the hardware alone refuses, the texts
-    are there all the same.
+    A refusal by Triton or by the hardware's limits is in `verdict`, in words; where the hardware alone refuses, the texts are
+    there all the same. With `afresh` the cache is not asked.
     """
+    from .resources import of_amdgcn, of_cubin
+    from .sass import sass
+
     launch = request.launch()
-    try:
-        with _times() as times:
-            compiled = build(launch, target)
-    except Exception as error:
-        reason, line = in_words(error, launch)
-        refused = refusal(launch, target)
-        who = Verdict(False, target.name, *(("hardware", refused) if refused else ("Triton", reason, line)))
-        return Stages(target, who)
-    reason = refusal(launch, target) or shared_refusal(compiled.metadata.shared, target)
-    verdict = Verdict(False, target.name, "hardware", reason) if reason else Verdict(True, target.name)
+    with _times(afresh) as times:
+        verdict, compiled = judged(launch, target)
+    if compiled is None:
+        return Stages(target, verdict)
     metadata = {name: _plain(value) for name, value in compiled.metadata._asdict().items()}
-    binary = compiled.asm["cubin" if target.backend == "cuda" else "hsaco"]
     texts = {name: str(compiled.asm[name]) for name in STAGES[target.backend] if name in compiled.asm}
-    if target.backend == "cuda":
-        texts["sass"] = _sass(binary)
-    return Stages(target, verdict, texts, metadata, binary, *times)
+    if target.backend == "hip":
+        found = of_amdgcn(texts["amdgcn"], metadata["shared"])
+        return Stages(target, verdict, texts, metadata, compiled.asm["hsaco"], found, (), *times)
+    binary = compiled.asm["cubin"]
+    texts["sass"], lines = sass(binary, metadata["hash"], metadata["name"])
+    found = of_cubin(binary, metadata["name"], metadata["shared"])
+    return Stages(target, verdict, texts, metadata, binary, found, lines, *times)
 
 
 @contextlib.contextmanager
-def _times() -> Iterator[list[Any]]:
+def _times(afresh: bool) -> Iterator[list[Any]]:
     """Collects Triton's own times in seconds by stage, and whether its cache had the kernel."""
     from triton import knobs
 
@@ -88,8 +92,10 @@ def _times() -> Iterator[list[Any]]:
     before = knobs.compilation.listener
     knobs.compilation.listener = heard
     try:
-        with warnings.catch_warnings():
+        with knobs.compilation.scope(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if afresh:
+                knobs.compilation.always_compile = True
             yield found
     finally:
         knobs.compilation.listener = before
@@ -102,18 +108,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return str(value)
-
-
-def _sass(cubin: bytes) -> str:
-    """The disassembly by the tool that Triton's wheel brings; raises FileNotFoundError where it brings none."""
-    import subprocess
-    import tempfile
-    from pathlib import Path
-
-    from triton import knobs
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "kernel.cubin"
-        path.write_bytes(cubin)
-        command = [knobs.nvidia.nvdisasm.path, "-g", "-c", str(path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
