@@ -117,6 +117,4 @@ def _down(shape: tuple[int, ...], shown: int, wide: int, grid: np.ndarray, lanes
     step = max(shown // 12, 1)
     ticks = list(range(0, shown, step))
     names = [f"<b>warp {grid[row, 0] // lanes}</b>  {count(row * wide)} –" for row in ticks]
-    return bare_axis(
-        style, range=range_, tickvals=ticks, ticktext=names, tickfont={"size": style.size, "color": style.text}
-    )
+    return bare_axis(style, range=range_, tickvals=ticks, ticktext=names, tickfont={"size": style.size, "color": style.text})

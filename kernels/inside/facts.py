@@ -32,7 +32,10 @@ class Multiprocessor:
     warp_unit: int = 4
 
 
-MULTIPROCESSOR_SOURCE = "CUDA C++ Programming Guide, technical specifications per compute capability; allocation units: NVIDIA's occupancy calculator"
+MULTIPROCESSOR_SOURCE = (
+    "CUDA C++ Programming Guide, technical specifications per compute capability; "
+    "allocation units: NVIDIA's occupancy calculator"
+)
 _KB = 1024
 MULTIPROCESSORS = {
     75: Multiprocessor(64, 4, 8, 32, 16, 64 * _KB, 96 * _KB, shared_reserved=0, shared_unit=256),
