@@ -51,7 +51,9 @@ def owners_figure(
         texts = [[str(thread) for thread in row] for row in grid.tolist()]
         drawn |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": style.size}}
     more = rows - shown
-    notes = [note(f"{count(more * wide)} more elements: the same again", 0, shown - 0.3, style, xanchor="left", yanchor="top")]
+    notes = [
+        note(f"{count(more * wide)} more elements: the same again", 0, 0, style, yref="paper", xanchor="left", yanchor="top")
+    ]
     return figure(
         [drawn],
         style,

@@ -12,6 +12,7 @@ from .words import count
 
 MOMENTS = 300
 MOST_POINTS = 4096
+MARGIN = 74
 
 
 def moments(span: int) -> np.ndarray:
@@ -20,33 +21,37 @@ def moments(span: int) -> np.ndarray:
     return (np.arange(MOMENTS) + 0.5) * step
 
 
-def windows_figure(running: np.ndarray, span: int, together: int, style: Style, height: float = 330) -> Figure:
-    """`running[multiprocessor, moment]` programs; a row a multiprocessor, brighter where more programs run at once."""
+def windows_figure(running: np.ndarray, wave: np.ndarray, span: int, style: Style, height: float = 330) -> Figure:
+    """`running[multiprocessor, moment]` programs, and in which wave: a row a multiprocessor, every other wave deeper."""
     units = running.shape[0]
-    night = dark_window(style)
-    levels = max(together, 1)
-    shades = [night] + [mixed(LIT.colour, night, 0.55 * (1 - number / levels)) for number in range(1, levels + 1)]
-    scale = [[(place + end) / (levels + 1), colour] for place, colour in enumerate(shades) for end in (0, 1)]
+    shades = (dark_window(style), LIT.colour, mixed(LIT.colour, PROGRAMS[1].colour, 0.75))
+    scale = [[(place + end) / 3, colour] for place, colour in enumerate(shades) for end in (0, 1)]
     unit, factor = time_unit(span)
     house = {
         "type": "heatmap",
-        "z": running.astype(np.int8),
+        "z": np.where(running > 0, 1 + wave % 2, 0).astype(np.int8),
+        "customdata": running.astype(np.int16),
         "x0": span / MOMENTS / 2 / factor,
         "dx": span / MOMENTS / factor,
         "zmin": -0.5,
-        "zmax": levels + 0.5,
+        "zmax": 2.5,
         "colorscale": scale,
         "showscale": False,
-        "ygap": 1 if style.px(height) / units >= 2.4 else 0,
-        "hovertemplate": f"<b>SM %{{y}}</b> at %{{x:.2f}} {unit}<br>%{{z}} programs running<extra></extra>",
+        "ygap": 1 if style.px(height) / units >= 4 else 0,
+        "hovertemplate": f"<b>SM %{{y}}</b> at %{{x:.2f}} {unit}<br>%{{customdata}} programs running<extra></extra>",
     }
     return figure(
         [house],
         style,
         height=height,
         xaxis=bare_axis(style, range=[0, span / factor], nticks=6, ticksuffix=f" {unit}", tickangle=0),
-        yaxis=bare_axis(style, range=[units - 0.5, -0.5], tickvals=[0, units // 2, units - 1], tickprefix="SM "),
-        margin={"l": style.px(58), "r": style.px(22), "t": 4, "b": style.px(26)},
+        yaxis=bare_axis(
+            style,
+            range=[units - 0.5, -0.5],
+            tickvals=[0, units // 2, units - 1],
+            ticktext=["SM 0", f"{units // 2}", f"{units - 1}"],
+        ),
+        margin={"l": style.px(MARGIN), "r": style.px(22), "t": style.px(9), "b": style.px(26)},
     )
 
 
@@ -76,7 +81,7 @@ def order_figure(starts: np.ndarray, span: int, style: Style, height: float = 12
             ticktext=["program 0", count(last)],
             showgrid=False,
         ),
-        margin={"l": style.px(74), "r": style.px(22), "t": 4, "b": style.px(26)},
+        margin={"l": style.px(MARGIN), "r": style.px(22), "t": style.px(9), "b": style.px(26)},
     )
 
 

@@ -81,6 +81,12 @@ class Schedule:
         np.add.at(found, (self.units, np.searchsorted(moments, self.ends)), -1)
         return found.cumsum(axis=1)[:, :-1]
 
+    def wave(self, moments: np.ndarray) -> np.ndarray:
+        """(multiprocessor, moment) to the wave there: programs started so far over those that run at one time, from 0."""
+        started = np.zeros((self.multiprocessors, moments.size + 1), np.int64)
+        np.add.at(started, (self.units, np.searchsorted(moments, self.starts)), 1)
+        return (started.cumsum(axis=1)[:, :-1] - 1) // self.together()
+
     def busy(self) -> float:
         """The share of multiprocessors that have a program to run, on average over the launch."""
         moments = np.linspace(0, self.span, 512, endpoint=False)

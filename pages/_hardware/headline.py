@@ -33,9 +33,11 @@ def waves(shown: Shown, chip: Chip, found: Occupancy | None) -> Waves | None:
 
 def headline(shown: Shown, chip: Chip, analysis: Analysis, alive: bool) -> None:
     """The sentence with its numbers, and the GPU it speaks of."""
-    where = f"{chip.name} · {chip.multiprocessors} SMs · Triton {triton.__version__}" if chip.multiprocessors else chip.name
+    where = f"{chip.name} · {chip.multiprocessors} SMs" if chip.multiprocessors else chip.name
     badge = where if alive else f"{where} · not attached"
-    title = "" if alive else "Nothing is launched: layouts are compiled, schedules are recorded ones."
+    title = f"Compiled by Triton {triton.__version__} for {analysis.target.name}."
+    if not alive:
+        title += " Nothing is launched: layouts are compiled, schedules are recorded ones."
     _parts.headline(_story(shown, chip, analysis), badge, alive=alive, title=title)
     for sentence in state.notices():
         _parts.say(sentence)
@@ -52,7 +54,7 @@ def _story(shown: Shown, chip: Chip, analysis: Analysis) -> str:
     if first is not None:
         holds, width = owners(first.layout, first.shape).registers, analysis.width(first)
         at_once = f", **{width}** bytes at a time" if width else ""
-        each = f", each with **{holds:,}** element{'' if holds == 1 else 's'} of {_short(first.argument)}{at_once}"
+        each = f"; a thread holds **{holds:,}** element{'' if holds == 1 else 's'} of {_short(first.argument)}{at_once}"
     warps = f"**{analysis.warps}** warp{'' if analysis.warps == 1 else 's'} of {size} threads"
     return f"A program runs on {warps}{each}. {_places(many, programs, chip, waves(shown, chip, fits(chip, analysis)))}"
 
@@ -65,10 +67,10 @@ def _places(many: str, programs: int, chip: Chip, found: Waves | None) -> str:
     if found is None or not chip.multiprocessors or not found.at_once:
         return f"There are {many}."
     if programs <= found.at_once:
-        return f"The {chip.name} has room for **{found.at_once:,}** programs at once: {many} make one wave."
+        return f"{many} {'makes' if programs == 1 else 'make'} one wave: the {chip.name} holds **{found.at_once:,}** at once."
     full = f"**{found.full:,}** full wave{'' if found.full == 1 else 's'}"
     rest = f" and a last one of **{found.last:,}**" if found.last else ""
-    return f"The {chip.name} has room for **{found.at_once:,}** programs at once: {many} make {full}{rest}."
+    return f"{many} make {full}{rest}: the {chip.name} holds **{found.at_once:,}** at once."
 
 
 def figures(shown: Shown, chip: Chip, analysis: Analysis) -> None:

@@ -36,7 +36,7 @@ def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
     if tensor is None:
         return
     title("Who owns which element", f"{shape_text(tensor.shape)} of {tensor.dtype}; a square is an element")
-    _choices(shown, analysis)
+    _choices(shown, analysis, style)
     found = look.threads(shown)
     read = next((one for one in found.read if one.tensor == tensor), None) if found else None
     drawn = _owned(tensor, read)
@@ -53,7 +53,7 @@ def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
     st.html(f'<div class="way">{_told(tensor, analysis, read, threads)}</div>')
 
 
-def _choices(shown: Shown, analysis: Analysis) -> None:
+def _choices(shown: Shown, analysis: Analysis, style: Style) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         numbers = list(range(len(analysis.tensors)))
         st.selectbox(
@@ -65,7 +65,7 @@ def _choices(shown: Shown, analysis: Analysis) -> None:
             args=(f"{state.key('tensor')}.{len(numbers)}",),
             format_func=lambda number: _named(analysis.tensors[number]),
             label_visibility="collapsed",
-            width=330,
+            width=round(212 * style.scale),
         )
         st.segmented_control(
             "colour",
@@ -121,7 +121,7 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
     """A row a multiprocessor, lit while it runs programs; below, when each program started."""
     found = look.seen(shown)
     told = look.asked(shown)
-    title("Which multiprocessor ran which program, and when", "a row an SM; lit while programs run on it")
+    title("Which SM ran which program, and when", "a row an SM; shades are waves")
     if told and told.failures:
         say(" ".join(told.failures), "fault")
     if found is None:
@@ -129,9 +129,9 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
         say(f"No schedule of this operator: {reason}, and none was recorded.")
         return
     one = found.schedule
-    running = one.running(hardware_schedule.moments(one.span))
+    moments = hardware_schedule.moments(one.span)
     chart(
-        hardware_schedule.windows_figure(running, one.span, one.together(), style),
+        hardware_schedule.windows_figure(one.running(moments), one.wave(moments), one.span, style),
         "schedule",
         f"{one.programs:,} programs on {one.multiprocessors} multiprocessors",
     )
@@ -148,13 +148,13 @@ def _scheduled(found: look.Seen) -> str:
     tag = f'<span class="tag recorded">recorded on {one.device}, {one.when}</span>' if one.when else ""
     tag = tag or f'<span class="tag measured">measured on {one.device}</span>'
     instead = f"<b>Not these sizes</b>, but {found.instead}. " if found.instead else ""
-    dark = f"<b>{idle}</b> SMs had nothing to do; " if idle else ""
+    dark = f"<b>{idle}</b> SMs had nothing to do, the others" if idle else "Each SM"
     cost = one.cost
     slower = f"{seconds_text(cost.plain)} without and {seconds_text(cost.instrumented)} with it"
     registers = f"{cost.plain_registers} and {cost.instrumented_registers} registers"
     clock = f"Reading the clock costs time: {slower}, {registers}; the timer ticks in {one.tick} ns."
     return (
-        f"{instead}{dark}the others ran <b>{each}</b> programs each, at most <b>{one.together()}</b> at once, "
+        f"{instead}{dark} ran <b>{each}</b> programs, at most <b>{one.together()}</b> at once, "
         f"in {seconds_text(one.span / 1e9)}; the last {seconds_text(one.tail() / 1e9)} some SM was done already. "
         f"{tag} {clock}"
     )

@@ -1,0 +1,118 @@
+"""The tab that shows which sectors of memory each warp's instructions touch."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from kernels.inside.analysis import Analysis
+from kernels.inside.held import Held
+from kernels.inside.layouts import understood
+from kernels.inside.sectors import Touched, expected, patterns, touched
+from kernels.operator import ITEMSIZE
+from pages._parts import chart, fact, facts, say, title
+from viz import hardware_sectors
+from viz.theme import Style
+
+from .pictures import tensor_of
+from .state import Shown, state
+
+SHORT = {"launched": "as launched", "second": "every second", "transposed": "transposed", "column": "every 32nd"}
+
+
+def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
+    """Sectors asked for and needed by one access of program 0, for every way that the tensor may lie in memory."""
+    tensor = tensor_of(shown, analysis)
+    if tensor is None or tensor.kind == "sum" or not understood(tensor.layout):
+        say("Choose a tensor above that is loaded or stored in a layout that is understood: its addresses are known.")
+        return
+    found = expected(shown.request, 0, tensor) if shown.request.launch().programs else None
+    if found is None:
+        say("Program 0 does not come to this access: there is nothing to show.")
+        return
+    access, memory = found
+    width = analysis.width(tensor) or ITEMSIZE[memory.dtype]
+    ways = {name: touched(access, memory, tensor, width, name) for name in patterns(memory)}
+    pattern = shown.pattern if shown.pattern in ways else "launched"
+    one = ways[pattern]
+    left, right = st.columns([1.45, 1], gap="medium")
+    with left:
+        _warp(shown, one, tensor, style)
+    with right:
+        _ways(ways, pattern, style)
+        _facts(one)
+        _scalar(shown, tensor, width, memory.dtype, pattern)
+
+
+def _warp(shown: Shown, one: Touched, tensor: Held, style: Style) -> None:
+    warps = one.addresses.shape[0]
+    warp = min(shown.warp, warps - 1)
+    name = tensor.argument.removesuffix("_ptr")
+    title(f"What warp {warp} of program 0 asks of {name}", "a square is a sector of 32 bytes, a frame a line of 128")
+    key = f"{state.key('warp')}.{warps}"
+    if warps > 1:
+        st.segmented_control(
+            "warp",
+            list(range(warps)),
+            default=warp,
+            key=key,
+            on_change=_chosen,
+            args=("warp", key),
+            format_func=lambda number: f"warp {number}",
+            label_visibility="collapsed",
+            required=True,
+        )
+    figure = hardware_sectors.sectors_figure(one.addresses[warp], one.width, tensor.kind == "store", style)
+    chart(figure, "sectors", f"Sectors that warp {warp} touches")
+
+
+def _chosen(name: str, key: str) -> None:
+    state.change({name: st.session_state[key]})
+
+
+def _ways(ways: dict[str, Touched], pattern: str, style: Style) -> None:
+    title("Were it laid out otherwise", "sectors of a program; framed: needed")
+    key = f"{state.key('pattern')}.{len(ways)}.{'-'.join(ways)}"
+    st.segmented_control(
+        "pattern",
+        list(ways),
+        default=pattern,
+        key=key,
+        on_change=_chosen,
+        args=("pattern", key),
+        format_func=SHORT.get,
+        label_visibility="collapsed",
+        required=True,
+    )
+    choices = [(SHORT[name], way.asked, way.needed) for name, way in ways.items()]
+    chart(hardware_sectors.asked_figure(choices, list(ways).index(pattern), style), "asked", "Sectors asked for and needed")
+
+
+def _facts(one: Touched) -> None:
+    ratio = f"{one.asked / one.needed:.2f} times what is needed" if one.needed else ""
+    parts = [
+        fact(
+            "sectors asked for", f"{one.asked:,}", ratio, "modelled", "32-byte sectors, each instruction of a warp for itself."
+        ),
+        fact("instructions", f"{one.requests:,}", f"{one.width} bytes a lane", "modelled", "Of all warps of the program."),
+    ]
+    if one.efficiency is not None:
+        parts.append(fact("of what is asked for, wanted", f"{one.efficiency:.0%}", "", "modelled"))
+    st.html(facts(parts))
+
+
+def _scalar(shown: Shown, tensor: Held, width: int, dtype: str, pattern: str) -> None:
+    """Why the instructions move one element at a time, where they do."""
+    if pattern != "launched":
+        say("Modelled: the same threads, one element at a time, since neighbours in the block are no neighbours in memory.")
+        return
+    if width > ITEMSIZE[dtype]:
+        return
+    launch = shown.request.launch()
+    odd = {name: value for name, value in launch.arguments.items() if isinstance(value, int) and value % 16 and value != 1}
+    if odd:
+        name, value = next(iter(odd.items()))
+        near = max(value // 16 * 16, 16)
+        say(
+            f"**{name} = {value:,}** is not divisible by 16. Triton compiles divisibility in: without it, it cannot know that "
+            f"several elements share an aligned address and a mask, and moves **one at a time**. With {near:,} it would not."
+        )
