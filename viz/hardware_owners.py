@@ -47,7 +47,7 @@ def owners_figure(
         "hovertemplate": _hover(shape, wide, slots is not None),
         "customdata": _custom(grid, slots, lanes, wide),
     }
-    if grid.size <= NUMBERED:
+    if grid.size <= NUMBERED and wide <= NUMBERED // 4:
         texts = [[str(thread) for thread in row] for row in grid.tolist()]
         drawn |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": style.size}}
     more = rows - shown

@@ -8,7 +8,7 @@ from .hardware import mixed
 from .theme import READ, WRITTEN, Figure, Style, bare_axis, figure, note
 
 SECTOR, LINE = 32, 128
-MOST_LINES = 64
+MOST_LINES = 32
 MOST_ROWS = 16
 
 
@@ -17,7 +17,7 @@ def sectors_figure(addresses: np.ndarray, width: int, stores: bool, style: Style
 
     Lines that the warp does not touch are left out; a sector is the stronger the more of its bytes are wanted.
     """
-    rows = addresses[:MOST_ROWS]
+    rows = addresses[: _fitting(addresses)]
     lines = np.unique(rows[rows >= 0] // LINE)[:MOST_LINES]
     wanted = np.array([_wanted(row, width, lines) for row in rows]).reshape(len(rows), -1)
     who = [_who(row, lines) for row in rows]
@@ -36,7 +36,7 @@ def sectors_figure(addresses: np.ndarray, width: int, stores: bool, style: Style
     }
     edges = [
         {"type": "line", "x0": 4 * at - 0.5, "x1": 4 * at - 0.5, "y0": -0.6, "y1": len(rows) - 0.4}
-        | {"line": {"color": style.muted, "width": 1.5}, "layer": "above"}
+        | {"line": {"color": style.muted, "width": 1.5 if len(lines) <= 12 else 0.75}, "layer": "above"}
         for at in range(len(lines) + 1)
     ]
     ticks = [4 * at for at in range(0, len(lines), max(len(lines) // 4, 1))]
@@ -63,6 +63,17 @@ def sectors_figure(addresses: np.ndarray, width: int, stores: bool, style: Style
         annotations=said,
         margin={"l": style.px(98), "r": style.px(30), "t": style.px(26), "b": style.px(26 if more else 6)},
     )
+
+
+def _fitting(addresses: np.ndarray) -> int:
+    """How many instructions are drawn: those that together touch few enough lines, one at least."""
+    count = 1
+    while count < min(len(addresses), MOST_ROWS):
+        rows = addresses[: count + 1]
+        if np.unique(rows[rows >= 0] // LINE).size > MOST_LINES:
+            break
+        count += 1
+    return count
 
 
 def _wanted(row: np.ndarray, width: int, lines: np.ndarray) -> np.ndarray:

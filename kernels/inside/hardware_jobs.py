@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..runtime.device import Target
+from ..runtime.device import Gpu, Target
 from ..runtime.jobs import in_words
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
     from .analysis import Analysis
     from .schedule import Schedule
+    from .sector_counters import Counts
     from .threads import Threads
 
 
@@ -49,3 +50,11 @@ def schedule_job(request: Request, target: Target, progress: str | None = None) 
 
     with in_words():
         return run_schedule(request, target)
+
+
+def counts_job(request: Request, gpu: Gpu, progress: str | None = None) -> tuple[Counts | None, str]:
+    """In a device worker, in line with other launches: see `counts`."""
+    from .sector_counters import counts
+
+    with in_words():
+        return counts(request, gpu)

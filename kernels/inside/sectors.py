@@ -6,7 +6,7 @@ instruction or another warp asked for before is not remembered here: a cache may
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
@@ -17,7 +17,7 @@ from ..operator import ITEMSIZE, Expected, Tensor
 from ..runtime.records import unravel
 from ..runtime.request import Request
 from .held import Held
-from .layouts import Owners, owners
+from .layouts import Owners, owners, understood
 
 SECTOR, LINE = 32, 128
 PATTERNS = {
@@ -87,6 +87,37 @@ def touched(access: Expected, tensor: Tensor, held: Held, width: int, pattern: s
     who = owners(held.layout, held.shape)
     each = max(width // itemsize, 1) if pattern == "launched" else 1
     return _touched(who, offsets * itemsize, live, itemsize, each, once=held.kind == "store")
+
+
+MOST_PROGRAMS = 2**14
+
+
+def whole(request: Request, tensors: Sequence[tuple[Held, int]], kind: str) -> Touched | None:
+    """What all loads, or all stores, of all programs ask for; tensors come with the width of their instructions.
+
+    None where a tensor's layout is not understood, or where the programs are too many. `addresses` are left out; `needed`
+    and `lines` are sums over accesses, since one program does not know what another one fetched.
+    """
+    launch, operator = request.launch(), request.description
+    held = {one.argument: (one, width) for one, width in tensors if (one.kind == "store") == (kind == "store")}
+    if launch.programs > MOST_PROGRAMS or not all(understood(one.layout) for one, _ in held.values()):
+        return None
+    known: dict[tuple[object, ...], Touched] = {}
+    total = np.zeros(5, np.int64)
+    for number in range(launch.programs):
+        for access in operator.accesses(request.problem, request.tiling, unravel(number, launch.grid)):
+            if access.kind != kind or access.argument not in held:
+                continue
+            one, width = held[access.argument]
+            tensor = launch.tensors[access.argument]
+            start = int(np.min(access.offsets))
+            away = start * ITEMSIZE[tensor.dtype] % LINE
+            same = (access.argument, away, (access.offsets - start).tobytes(), np.asarray(access.mask).tobytes())
+            if same not in known:
+                known[same] = touched(access, tensor, one, width)
+            found = known[same]
+            total += (found.asked, found.needed, found.requests, found.lines, found.useful)
+    return Touched(0, np.empty((0, 0, 0), np.int64), *(int(amount) for amount in total))
 
 
 def _touched(who: Owners, addresses: np.ndarray, live: np.ndarray, itemsize: int, each: int, *, once: bool) -> Touched:

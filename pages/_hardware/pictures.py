@@ -8,7 +8,7 @@ import streamlit as st
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import Chip
 from kernels.inside.held import Held
-from kernels.inside.layouts import owners, understood
+from kernels.inside.layouts import Owners, owners, understood
 from kernels.inside.threads import Read
 from pages._parts import chart, say, title
 from viz import hardware_owners, hardware_schedule
@@ -18,6 +18,7 @@ from viz.words import seconds_text, shape_text
 from . import look
 from .state import Shown, state
 
+PIECES = 3
 VERBS = {"load": "loads", "copy": "copies to shared memory", "store": "stores", "sum": "adds up"}
 
 
@@ -34,6 +35,8 @@ def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
     """Every element of a block, coloured by who holds it."""
     tensor = tensor_of(shown, analysis)
     if tensor is None:
+        title("Who owns which element")
+        say("Nothing was compiled, so no thread owns anything yet: choose sizes that are not refused.")
         return
     title("Who owns which element", f"{shape_text(tensor.shape)} of {tensor.dtype}; a square is an element")
     _choices(shown, analysis, style)
@@ -97,14 +100,32 @@ def _told(tensor: Held, analysis: Analysis, read: Read | None, threads: np.ndarr
         found = owners(tensor.layout, tensor.shape)
         copies = f", and each element is held by {found.copies()} threads" if found.copies() > 1 else ""
         parts.append(f"<b>{found.registers:,}</b> of {threads.size:,} elements a thread{copies}; {_wide(tensor, analysis)}.")
+        parts.append(f"Thread 0 holds {_pieces(found)}.")
     if read is None:
-        source = '<span class="tag counted">from the TTGIR</span>'
+        source = '<span style="white-space: nowrap" class="tag counted">from the TTGIR</span>'
     elif read.agrees is None:
-        source = '<span class="tag measured">read in a real launch</span>'
+        source = '<span style="white-space: nowrap" class="tag measured">read in a real launch</span>'
     else:
         kind, said = ("measured", "agrees") if read.agrees else ("fault", "DIFFERS")
-        source = f'<span class="tag {kind}">a real launch read the thread numbers: {said}</span>'
+        source = f'<span style="white-space: nowrap" class="tag {kind}">a real launch read the thread numbers: {said}</span>'
     return f"{' '.join(parts)} {source}"
+
+
+def _pieces(found: Owners) -> str:
+    """What thread 0 holds, in words: "0 to 3, 512 to 515"; of a matrix by row and column."""
+    own = np.sort(found.elements[0, 0])
+    breaks = np.flatnonzero(np.diff(own) > 1)
+    firsts, lasts = own[[0, *(breaks + 1)]], own[[*breaks, own.size - 1]]
+    pieces = [_piece(first, last, found.shape) for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    more = f" and {len(pieces) - PIECES:,} more pieces" if len(pieces) > PIECES else ""
+    return f"{', '.join(pieces[:PIECES])}{more}"
+
+
+def _piece(first: int, last: int, shape: tuple[int, ...]) -> str:
+    if len(shape) == 1:
+        return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    (row, left), (_, right) = divmod(first, shape[1]), divmod(last, shape[1])
+    return f"row {row:,}, column {left:,}" + (f" to {right:,}" if last > first else "")
 
 
 def _wide(tensor: Held, analysis: Analysis) -> str:
@@ -145,8 +166,13 @@ def _scheduled(found: look.Seen) -> str:
     idle = int((per_unit == 0).sum())
     used = per_unit[per_unit > 0]
     each = f"{used.min():,}" if used.min() == used.max() else f"{used.min():,} to {used.max():,}"
-    tag = f'<span class="tag recorded">recorded on {one.device}, {one.when}</span>' if one.when else ""
-    tag = tag or f'<span class="tag measured">measured on {one.device}</span>'
+    programs = "program" if used.max() == 1 else "programs"
+    tag = (
+        f'<span style="white-space: nowrap" class="tag recorded">recorded on {one.device}, {one.when}</span>'
+        if one.when
+        else ""
+    )
+    tag = tag or f'<span style="white-space: nowrap" class="tag measured">measured on {one.device}</span>'
     instead = f"<b>Not these sizes</b>, but {found.instead}. " if found.instead else ""
     dark = f"<b>{idle}</b> SMs had nothing to do, the others" if idle else "Each SM"
     cost = one.cost
@@ -154,7 +180,7 @@ def _scheduled(found: look.Seen) -> str:
     registers = f"{cost.plain_registers} and {cost.instrumented_registers} registers"
     clock = f"Reading the clock costs time: {slower}, {registers}; the timer ticks in {one.tick} ns."
     return (
-        f"{instead}{dark} ran <b>{each}</b> programs, at most <b>{one.together()}</b> at once, "
+        f"{instead}{dark} ran <b>{each}</b> {programs}, at most <b>{one.together()}</b> at once, "
         f"in {seconds_text(one.span / 1e9)}; the last {seconds_text(one.tail() / 1e9)} some SM was done already. "
         f"{tag} {clock}"
     )

@@ -5,17 +5,25 @@ from __future__ import annotations
 import streamlit as st
 
 from kernels.inside.analysis import Analysis
+from kernels.inside.hardware_jobs import counts_job
 from kernels.inside.held import Held
 from kernels.inside.layouts import understood
-from kernels.inside.sectors import Touched, expected, patterns, touched
+from kernels.inside.sector_counters import Counts
+from kernels.inside.sectors import Touched, expected, patterns, touched, whole
 from kernels.operator import ITEMSIZE
+from kernels.runtime.background import Background
+from kernels.runtime.device import Gpu
+from kernels.runtime.request import Request
+from pages import _shell
 from pages._parts import chart, fact, facts, say, title
 from viz import hardware_sectors
 from viz.theme import Style
 
+from . import look
 from .pictures import tensor_of
 from .state import Shown, state
 
+COUNT_SECONDS, POLL = 180, 0.5
 SHORT = {"launched": "as launched", "second": "every second", "transposed": "transposed", "column": "every 32nd"}
 
 
@@ -41,6 +49,7 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
         _ways(ways, pattern, style)
         _facts(one)
         _scalar(shown, tensor, width, memory.dtype, pattern)
+        _counted(shown, analysis)
 
 
 def _warp(shown: Shown, one: Touched, tensor: Held, style: Style) -> None:
@@ -116,3 +125,47 @@ def _scalar(shown: Shown, tensor: Held, width: int, dtype: str, pattern: str) ->
             f"**{name} = {value:,}** is not divisible by 16. Triton compiles divisibility in: without it, it cannot know that "
             f"several elements share an aligned address and a mask, and moves **one at a time**. With {near:,} it would not."
         )
+
+
+def _counted(shown: Shown, analysis: Analysis) -> None:
+    """The hardware's own counters beside the model, where a GPU is attached and lets itself be read."""
+    gpu, request = look.gpu_of(shown), shown.request.without_change()
+    if gpu is None or analysis.target.backend != "cuda":
+        return
+    told: tuple[Request, Background] | None = st.session_state.get("hardware.counts")
+    own = told[1] if told and told[0] == request else None
+    if own is None or own.state != "done":
+        busy = own is not None and own.state == "waiting"
+        help_text = "Through Nsight Compute, which must be on the PATH and be let in by the driver; it takes some seconds."
+        st.button(
+            "Read the GPU's counters", key="hardware.count", on_click=_count, args=(request, gpu), disabled=busy, help=help_text
+        )
+        if busy:
+            _counting()
+        elif own is not None:
+            say(own.failure or "Cancelled.", "fault")
+        return
+    found, reason = own.result
+    say(_compared(found, request, analysis) if found else reason)
+
+
+def _count(request: Request, gpu: Gpu) -> None:
+    task = Background(_shell.workers()[gpu.worker], counts_job, request, gpu, seconds=COUNT_SECONDS)
+    st.session_state["hardware.counts"] = (request, task)
+
+
+@st.fragment(run_every=POLL)
+def _counting() -> None:
+    if st.session_state["hardware.counts"][1].state != "waiting":
+        st.rerun()
+    st.caption("Nsight Compute is counting.")
+
+
+def _compared(found: Counts, request: Request, analysis: Analysis) -> str:
+    tensors = [(one, analysis.width(one)) for one in analysis.accesses]
+    parts = []
+    for kind, counted in (("load", found.load_sectors), ("store", found.store_sectors)):
+        model = whole(request, tensors, kind)
+        beside = f"the model says {model.asked:,}" if model else "the model does not go so far"
+        parts.append(f"all {kind}s asked for **{counted:,}** sectors, {beside}")
+    return f"The GPU's counters, of the whole launch (measured): {'; '.join(parts)}."
