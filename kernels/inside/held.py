@@ -16,7 +16,7 @@ TENSOR = r"tensor<((?:\d+x)+){}, (#.+?)>(?= loc\(| ->| to |,|$)"
 POINTERS = re.compile(TENSOR.format(r"!tt\.ptr<(\w+)>"))
 VALUES = re.compile(TENSOR.format(r"(\w+)"))
 ACCESS = re.compile(r"^\s*(?:%[\w#:]+ = )?(\w+\.(?:load|store|async_copy_global_to_local|buffer_load|buffer_store)) (%[\w#]+)")
-RESULT = re.compile(r"^    (%\w+) = (?!scf|arith\.constant)")  # directly in the function's body, not in a loop
+RESULT = re.compile(r"^    (%\w+) = (?!scf|arith\.constant|arith\.cmp)")  # directly in the function's body, not in a loop
 KINDS = {
     "tt.load": "load",
     "tt.store": "store",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 PLACE = re.compile(r"^\s*\.loc\s+\d+ (\d+) \d+")
 PTX = re.compile(r"\b(ld|st)\.(?:volatile\.)?global(?:\.\w+(?:::\w+)*)*?(?:\.v(\d))?\.[bfsu](\d+)\b")
 COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global.*?\], (0x[0-9a-f]+|\d+)")
-AMDGCN = re.compile(r"\b(?:global|buffer|flat)_(load|store)_(?:lds_)?(\w+)")
+AMDGCN = re.compile(r"\b(?:global|buffer|flat)_(load|store)_(lds_)?(\w+)")
 WORDS = {"byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2, "dword": 4}
 INLINE = "// begin inline asm"
 
@@ -35,7 +35,8 @@ def _access(line: str) -> tuple[str, int]:
     if ptx := PTX.search(line):
         return {"ld": "load", "st": "store"}[ptx[1]], int(ptx[2] or 1) * int(ptx[3]) // 8
     if amd := AMDGCN.search(line):
-        return amd[1], _words(amd[2])
+        to_shared = amd[2] or line.rstrip().endswith(" lds")
+        return "copy" if to_shared else amd[1], _words(amd[3])
     return "", 0
 
 
