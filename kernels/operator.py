@@ -317,10 +317,8 @@ class Operator:
 
     @property
     def measured_start(self) -> Preset:
-        """The sizes that a measurement starts from, with the launch rule's blocks."""
-        if not self.measured:
-            return self.start
-        return Preset(self.title, "", self.measured, self.tiling(Problem(self.measured)).blocks)
+        """The sizes that a measurement starts from; it has no blocks, so that the launch rule chooses them for every dtype."""
+        return Preset(self.title, "", self.measured, Numbers()) if self.measured else self.start
 
     def limits(self, problem: Problem, inputs: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
         """The largest difference from the float64 reference that is rounding, for every element of every output."""

@@ -67,7 +67,7 @@ def request_from(parser: Parser, operator: Operator, given: argparse.Namespace, 
         if said:
             parser.error(said[0].rpartition(";")[0] + ".")
         rule = operator.tiling(problem)
-        chosen = rule.blocks if named else first.blocks
+        chosen = rule.blocks if named else {**rule.blocks, **first.blocks}
         blocks = Numbers({block.name: _number(options, block_size(block, chosen[block.name])) for block in operator.blocks})
         warps = _number(options, replace(NUM_WARPS, default=rule.num_warps))
         return Request(operator.name, problem, Tiling(blocks, warps, rule.num_stages), _number(options, SEED))

@@ -56,7 +56,7 @@ def save(run: Run, folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(plain(run), indent=1) + "\n"
-    stem = re.sub(r"[^A-Za-z0-9.+=-]+", "-", f"{run.made[:19].replace(':', '')}-{run.device.name}-{run.title}")[:120].strip("-")
+    stem = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{run.made[:19].replace(':', '')}-{run.device.name}-{run.title}")[:120].strip("-")
     for number in range(10_000):
         path = folder / f"{stem}{f'-{number}' if number else ''}.json"
         try:

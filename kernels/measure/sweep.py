@@ -33,8 +33,10 @@ def axes(request: Request) -> tuple[str, ...]:
 
 
 def tasks(task: Task, axis: str, target: Target) -> tuple[Task, ...]:
-    """The task at every value of the axis; along a size the launch rule chooses the blocks anew."""
-    return tuple(replace(task, request=at(task.request, axis, value)) for value in values(task.request, axis, target))
+    """The task at every value of the axis, without profiles; along a size the launch rule chooses the blocks anew."""
+    return tuple(
+        replace(task, request=at(task.request, axis, value), profile=False) for value in values(task.request, axis, target)
+    )
 
 
 def values(request: Request, axis: str, target: Target) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from .records import Spread
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     import torch
 
 METHOD = (
-    "method 1: checked against float64 first; warmed up until two batches agree within 2 % or for 1 s; then 3 rounds over all "
-    "implementations, the order reversed every other round, of 50 ms to settle and 60 ms of samples each. Before a sample "
+    "method 1: checked against float64 first; warmed up until two batches agree within 2 % or for 0.3 s; then 3 rounds over "
+    "all implementations, the order reversed every other round, of 50 ms to settle and 60 ms of samples each. Before a sample "
     "256 MiB are zeroed, which clears the L2 cache. events: time between two events around the call. graph: clearing and "
     "call captured together, the clearing's own time taken off. host: until the call returns, the GPU idle. Outputs are "
     "allocated by PyTorch's caching allocator within the call. Inputs are seeded noise."
 )
 CLEARED_BYTES = 2**28
-WARM_SECONDS = 1.0
+WARM_SECONDS = 0.3
 ROUNDS = 3
 SETTLING_SECONDS, BLOCK_SECONDS = 0.05, 0.06
 LEAST = 4
@@ -72,7 +74,7 @@ def no_collection() -> Iterator[None]:
 
 
 def warm(call: Call) -> float:
-    """Calls until two batches in a row take the same time within 2 %, or for a second; returns seconds a call."""
+    """Calls until two batches in a row take the same time within 2 %, or for `WARM_SECONDS`; returns seconds a call."""
     import torch
 
     last, started = 0.0, time.perf_counter()
@@ -96,50 +98,56 @@ def by_events(calls: Sequence[Call], clear: Clearing) -> list[Spread]:
     that takes turns with lighter kernels sample by sample runs 10 % faster than one that runs on its own (H200, 700 W).
     """
     found: list[list[float]] = [[] for _ in calls]
-    heads = [_cleared_often_enough(call, clear) for call in calls]
+    paces = [_pace(call, clear) for call in calls]
     with no_collection():
         for number in range(ROUNDS):
             places = list(range(len(calls)))
             for place in places if number % 2 == 0 else reversed(places):
-                _block(calls[place], heads[place], SETTLING_SECONDS)
-                found[place] += _block(calls[place], heads[place], BLOCK_SECONDS)
+                _block(calls[place], clear, paces[place], SETTLING_SECONDS)
+                found[place] += _block(calls[place], clear, paces[place], BLOCK_SECONDS)
     return [spread(samples) for samples in found]
 
 
-def _cleared_often_enough(call: Call, clear: Clearing) -> Call:
-    """Clears so many times in a row that the GPU is still at it when the CPU has launched the call: no gap is timed."""
+@dataclass(frozen=True)
+class _Pace:
+    """How samples follow each other: clearings before each, before the first of many, and seconds from one to the next."""
+
+    clearings: int
+    head: int
+    seconds: float
+
+
+def _pace(call: Call, clear: Clearing) -> _Pace:
+    """So many clearings that the GPU is always behind the CPU, and no wait for a launch is timed; one wherever that is enough.
+
+    More of them than needed let the GPU rest: a matmul at the power limit then seems 10 % faster (H200).
+    """
     import torch
 
-    warm(call)
+    each = warm(call)
     host = by_host(call, 10).median
     one = by_host(lambda: (clear(), torch.cuda.synchronize()), 5).median
-    times = 1 + int(1.5 * host / one)
-
-    def cleared() -> None:
-        for _ in range(times):
-            clear()
-
-    return cleared
+    kernels = each if each > 1.3 * host else 0.0  # where launching takes as long, how long they take is not known yet
+    clearings = max(1, ceil((1.5 * host - kernels) / one))
+    return _Pace(clearings, 1 + ceil(3 * host / one), max(each, host) + clearings * one)
 
 
-def _block(call: Call, cleared: Call, seconds: float) -> list[float]:
+def _block(call: Call, clear: Clearing, pace: _Pace, seconds: float) -> list[float]:
     """Samples of one call for about so long, four at least."""
     import torch
 
-    samples: list[float] = []
-    ends = time.perf_counter() + seconds
-    while len(samples) < LEAST or time.perf_counter() < ends:
-        pairs = []
-        for _ in range(LEAST):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            cleared()
-            start.record()
-            call()
-            end.record()
-            pairs.append((start, end))
-        torch.cuda.synchronize()
-        samples += [start.elapsed_time(end) / 1000 for start, end in pairs]
-    return samples
+    count = max(LEAST, int(seconds / pace.seconds))
+    pairs = [tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in range(count)]
+    for _ in range(pace.head):
+        clear()
+    for start, end in pairs:
+        for _ in range(pace.clearings):
+            clear()
+        start.record()
+        call()
+        end.record()
+    torch.cuda.synchronize()
+    return [start.elapsed_time(end) / 1000 for start, end in pairs]
 
 
 def by_graph(call: Call, clear: Clearing) -> Spread | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from math import isfinite, prod
 
 from .. import find, operators
-from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Problem, Size, Tiling
+from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Preset, Problem, Size, Tiling
 from .request import LAYOUTS, WHAT_IFS, Request, possible_layouts
 
 DEFAULT_OPERATOR = "vector_add"
@@ -128,19 +128,25 @@ class _Corrected:
         return default
 
 
-def corrected(raw: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
-    """Legal settings from texts by name (of a link, say), and a sentence for every correction. Never raises."""
+def corrected(
+    raw: Mapping[str, str], start: Callable[[Operator], Preset] | None = None, known: tuple[str, ...] = ()
+) -> tuple[Settings, tuple[str, ...]]:
+    """Legal settings from texts by name (of a link, say), and a sentence for every correction. Never raises.
+
+    What the texts leave out is as in the operator's `start`; names in `known` are somebody else's to read.
+    """
     read = _Corrected(raw)
+    read.known.update(known)
     operator = find(read.choice("operator", tuple(operators()), DEFAULT_OPERATOR))
     if operator.family == "flat" and "n" in raw:
         read.raw = raw = {SHORT.get(name, name): value for name, value in raw.items()}
-    first = operator.start
+    first = start(operator) if start else operator.start
     named = any(size.name in raw for size in operator.sizes)
     sizes = Numbers({size.name: read.number(_default(size, first.sizes)) for size in operator.sizes})
     problem = Problem(sizes, read.choice("dtype", DTYPES, first.dtype))
     problem, said = fitted(operator, problem)
     rule = operator.tiling(problem)
-    chosen = rule.blocks if named else first.blocks
+    chosen = rule.blocks if named else {**rule.blocks, **first.blocks}
     blocks = Numbers({block.name: read.number(block_size(block, chosen[block.name])) for block in operator.blocks})
     warps = read.number(replace(NUM_WARPS, default=rule.num_warps))
     seed, layout = read.number(SEED), read.choice("layout", possible_layouts(operator), next(iter(LAYOUTS)))
