@@ -64,6 +64,13 @@ def facts(parts: Iterable[str]) -> str:
     return f'<div class="figures">{"".join(parts)}</div>'
 
 
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A small table as HTML; the texts are escaped."""
+    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<table class="plain"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+
+
 def title(text: str, more: str = "") -> None:
     """The title of a picture, with a few words of help beside it."""
     st.html(f'<div class="title"><b>{text}</b> <span>{more}</span></div>')

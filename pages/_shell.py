@@ -21,7 +21,9 @@ def pages() -> list[st.Page]:
     """The pages, in the order of the sidebar; a new one is a line here and a file."""
     return [
         st.Page(HERE / "launch.py", title="Launch", icon=":material/grid_view:", default=True),
+        st.Page(HERE / "fusion.py", title="Fused vs unfused", icon=":material/compare_arrows:"),
         st.Page(HERE / "hardware.py", title="Hardware", icon=":material/memory:"),
+        st.Page(HERE / "runs.py", title="Runs", icon=":material/folder_open:"),
     ]
 
 

@@ -1,8 +1,8 @@
 """Colours by role, fonts and the layout that all figures share.
 
 Hues are Okabe and Ito's (Color Universal Design, 2008), darkened where text lies on them: white or near-black text keeps at
-least 4.5:1 on every fill. No hue has two roles, and none carries meaning alone: masked lanes are hatched, out of bounds is
-written out, programs are numbered.
+least 4.5:1 on every fill. No hue has two roles on one page, and none carries meaning alone: masked lanes are hatched, out
+of bounds is written out, programs are numbered, implementations named.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ class Fill:
 PROGRAMS = (Fill("#0072B2", "#FFFFFF"), Fill("#E69F00", "#1A1A1A"), Fill("#00785A", "#FFFFFF"))
 READ = Fill("#56B4E9", "#10222E")
 WRITTEN = Fill("#CC79A7", "#2A0F1E")
+# Implementations that are compared: three greys and the one that this is about, in the colour of what a person acts on.
+WAYS = {
+    "pytorch": Fill("#B7C0CD", "#17202B"),
+    "library": Fill("#8A96A8", "#17202B"),
+    "compiled": Fill("#5C687A", "#FFFFFF"),
+    "triton": Fill("#0072B2", "#FFFFFF"),
+}
 OUT_OF_BOUNDS = Fill("#B94E00", "#FFFFFF")
 
 
@@ -124,6 +131,7 @@ def bare_axis(style: Style, **more: Any) -> dict[str, Any]:
         "ticks": "",
         "fixedrange": True,
         "tickfont": {"family": FONT, "size": style.size, "color": style.muted},
+        "ticklabelstandoff": style.px(6),
         **more,
     }
 

@@ -43,6 +43,19 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
+def seconds_texts(*seconds: float) -> list[str]:
+    """Durations to be compared, all in the unit of the shortest where the longest has at most four digits in it."""
+    shortest, longest = min(seconds), max(seconds)
+    for unit, scale in (("µs", 1e6), ("ms", 1e3), ("s", 1.0)):
+        if shortest * scale < 1000 and 1 <= longest * scale < 10_000:
+            return [f"{_digits(one * scale)} {unit}" for one in seconds]
+    return [seconds_text(one) for one in seconds]
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def value_text(value: float, defined: bool = True, digits: int = 3) -> str:
     """A value with a few significant digits; `?` where nobody defined it."""
     if not defined:

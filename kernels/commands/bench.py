@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..language import MISSING
 from ..measure import runs, sweep, ways
+from ..measure.counters import UncountedError, counted
 from ..measure.point import Task, measure
 from ..measure.records import DIRECTIONS, Point, Run, Timed, plain
 from ..runtime.device import Gpu, attached
@@ -23,6 +24,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--direction", choices=ways.directions_of(operator), default="forward", help=_directions())
     parser.add_argument("--sweep", metavar="AXIS", help="a size, a block or num_warps: measured at many values")
     parser.add_argument("--without", action="append", choices=ways.WAYS, default=[], help="an implementation to leave out")
+    parser.add_argument("--counters", action="store_true", help="also DRAM bytes by hardware counters, through Nsight Compute")
     parser.add_argument("--save", action="store_true", help="keep the run as a file")
     parser.add_argument("--folder", help=f"where; {runs.default_folder()} unless given")
     given = parser.parse_args(arguments)
@@ -36,7 +38,7 @@ def main(arguments: list[str]) -> int:
     gpu = attached()[0]
     task = Task(request, given.direction, tuple(way for way in ways.WAYS if way not in given.without))
     wanted = sweep.tasks(task, given.sweep, gpu.target) if given.sweep else (task,)
-    run = _run(wanted, gpu, given.sweep, quiet=given.json)
+    run = _run(wanted, gpu, given.sweep, quiet=given.json, counters=given.counters)
     if given.json:
         print(json.dumps(plain(run)))
     if given.save or given.folder:
@@ -61,7 +63,7 @@ def _directions() -> str:
     return "; ".join(f"{name}: {meaning}" for name, meaning in DIRECTIONS.items())
 
 
-def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool) -> Run:
+def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool, counters: bool) -> Run:
     from ..measure.jobs import roofs_job, versions_job
 
     out = sys.stderr if quiet else sys.stdout
@@ -70,12 +72,21 @@ def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool) -> 
     points: list[Point] = []
     try:
         for task in wanted:
-            points.append(measure(task, gpu))
+            point = measure(task, gpu)
+            points.append(_with_counters(point, gpu) if counters else point)
             print(report(points[-1]), file=out, flush=True)
     except KeyboardInterrupt:
         print(f"Stopped; {len(points)} points are kept.", file=out, flush=True)
     roofs = roofs_job(gpu, (wanted[0].request.problem.dtype,))
     return runs.run_of(points, gpu, roofs, versions_job(), axis)
+
+
+def _with_counters(point: Point, gpu: Gpu) -> Point:
+    try:
+        return counted(point, gpu)
+    except UncountedError as error:
+        print(error, file=sys.stderr, flush=True)
+        return point
 
 
 def report(point: Point) -> str:
@@ -102,6 +113,9 @@ def line(one: Timed, point: Point) -> str:
     parts = [f"{one.title:24}{spread.median * 1e6:10.1f} us  {between}"]
     if moved:
         parts.append(f"{moved / spread.median / 1e12:.2f} TB/s")
+    if one.dram:
+        read, written = sum(each.read for each in one.dram), sum(each.written for each in one.dram)
+        parts.append(f"counters {read / 1e9:.3f} + {written / 1e9:.3f} GB")
     if one.host:
         parts.append(f"host {one.host.median * 1e6:.1f} us")
     parts += [f"{len(one.kernels)} kernels", f"peak {(one.peak_bytes or 0) / 1e6:.0f} MB", f"{one.share:.0%} of tolerance"]

@@ -1,4 +1,4 @@
-"""One call of one implementation, for Nsight Compute to watch: `python -m kernels.measure.counted_call POINT WAY`."""
+"""Calls for Nsight Compute to watch, L2 cleared before each: `python -m kernels.measure.counted_call POINT WAY...`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import sys
 
 
-def main(text: str, way: str) -> None:
-    """Calls twice, and lets the second call be counted, the L2 cache cleared before it."""
+def main(text: str, *names: str) -> None:
+    """Makes every implementation ready, then calls each once while counters are read."""
     import torch
 
     from . import ways
@@ -16,11 +16,14 @@ def main(text: str, way: str) -> None:
 
     point = built(Point, json.loads(text))
     inputs = ways.inputs_of(point.request, point.direction)
-    ready = ways.ready(point.request, point.direction, way, inputs)
-    Clearing()()
+    calls = [ways.ready(point.request, point.direction, way, inputs).call for way in names]
+    clear = Clearing()
+    clear()
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()
-    ready.call()
+    for call in calls:
+        clear()
+        call()
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStop()
 

@@ -10,24 +10,20 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..runtime.device import Gpu
-from .point import Task
-from .records import plain
+from .profiler import CLEARING, short_name
+from .records import KernelBytes, Point, plain
 
 METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 SECONDS = 180
 UNITS = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12}
 
 
-@dataclass(frozen=True)
-class Counted:
-    """One kernel's DRAM traffic, in bytes, as counted by the hardware."""
-
-    kernel: str
-    read: float
-    written: float
+class UncountedError(RuntimeError):
+    """No counters could be read; its text is a sentence that says why."""
 
 
 def missing() -> str | None:
@@ -37,39 +33,59 @@ def missing() -> str | None:
     return None
 
 
-def count(task: Task, gpu: Gpu, way: str) -> tuple[tuple[Counted, ...], str | None]:
-    """The kernels of one call of an implementation with their bytes, or a sentence that says why there are none."""
+def counted(point: Point, gpu: Gpu) -> Point:
+    """The point with the DRAM bytes of every kernel of every implementation that has a time. Raises UncountedError."""
     reason = missing()
     if reason:
-        return (), reason
-    script = (sys.executable, "-m", "kernels.measure.counted_call", json.dumps(plain(task.point())), way)
+        raise UncountedError(reason)
+    names = [one.way for one in point.timed if one.kernel]
+    asked = json.dumps(plain(replace(point, timed=())))
+    script = (sys.executable, "-m", "kernels.measure.counted_call", asked, *names)
     options = ("--csv", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off")
     environment = {**os.environ, "TRITON_INTERPRET": "0", "CUDA_VISIBLE_DEVICES": gpu.uuid or str(gpu.index)}
     command = [shutil.which("ncu") or "ncu", *options, "--metrics", ",".join(METRICS), *script]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
     except subprocess.TimeoutExpired:
-        return (), f"Nsight Compute gave no answer in {SECONDS} s."
-    return read(done.stdout, done.stderr)
+        raise UncountedError(f"Nsight Compute gave no answer in {SECONDS} s.") from None
+    found = dict(zip(names, read(done.stdout, done.stderr, len(names)), strict=True))
+    return replace(point, timed=tuple(replace(one, dram=found.get(one.way, ())) for one in point.timed))
 
 
-def read(output: str, errors: str = "") -> tuple[tuple[Counted, ...], str | None]:
-    """What Nsight Compute printed, as kernels with bytes, or why there are none."""
+def read(output: str, errors: str, calls: int) -> list[tuple[KernelBytes, ...]]:
+    """What Nsight Compute printed, as the kernels of so many calls. Raises UncountedError where it is something else."""
     if "ERR_NVGPUCTRPERM" in output + errors:
-        return (), (
+        raise UncountedError(
             "The driver lets only an administrator read the counters (ERR_NVGPUCTRPERM): start the app as root, or set "
             "NVreg_RestrictProfilingToAdminUsers=0 for the kernel module."
         )
+    found = parted(_kernels(output))
+    if len(found) != calls:
+        lines = [line for line in (errors + "\n" + output).split("\n") if line.strip()]
+        said = next((line for line in lines if line.startswith("==ERROR==")), lines[-1] if lines else "it printed nothing")
+        raise UncountedError(f"Nsight Compute gave no figures: {said[:200]}")
+    return found
+
+
+def _kernels(output: str) -> list[KernelBytes]:
+    """All kernels in order, with their full names."""
     start = re.search(r'^"ID"', output, re.MULTILINE)
-    if not start:
-        last = next((line for line in reversed((errors or output).strip().split("\n")) if line.strip()), "it printed nothing")
-        return (), f"Nsight Compute gave no figures: {last[:200]}"
     kernels: dict[str, dict[str, float]] = {}
     names: dict[str, str] = {}
-    for row in csv.DictReader(io.StringIO(output[start.start() :])):
+    for row in csv.DictReader(io.StringIO(output[start.start() :] if start else "")):
         if row.get("Metric Name") in METRICS:
             amount = float(row["Metric Value"].replace(",", "")) * UNITS.get(row["Metric Unit"], 1)
             kernels.setdefault(row["ID"], {})[row["Metric Name"]] = amount
             names[row["ID"]] = row["Kernel Name"]
-    found = tuple(Counted(names[key], *(values.get(metric, 0.0) for metric in METRICS)) for key, values in kernels.items())
-    return found, None if found else "Nsight Compute saw no kernel."
+    return [KernelBytes(names[key], *(values.get(metric, 0.0) for metric in METRICS)) for key, values in kernels.items()]
+
+
+def parted(kernels: Sequence[KernelBytes]) -> list[tuple[KernelBytes, ...]]:
+    """The kernels of each call: a clearing of the cache lies before every one."""
+    calls: list[list[KernelBytes]] = []
+    for kernel in kernels:
+        if CLEARING in kernel.name:
+            calls.append([])
+        elif calls:
+            calls[-1].append(replace(kernel, name=short_name(kernel.name)))
+    return [tuple(call) for call in calls]

@@ -30,6 +30,17 @@ def roofs_job(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:
         return measured(gpu, dtypes)
 
 
+def counters_job(point: Point, gpu: Gpu, progress: str | None = None) -> Point:
+    """Beside a device worker: see `counters.counted`; the kernels run in a process that Nsight Compute starts."""
+    from ..runtime.jobs import TaskError
+    from .counters import UncountedError, counted
+
+    try:
+        return counted(point, gpu)
+    except UncountedError as error:
+        raise TaskError(str(error)) from None
+
+
 def versions_job() -> dict[str, str]:
     """In a device worker: the versions that a figure depends on."""
     import platform

@@ -14,7 +14,7 @@ from .memory import needed_bytes
 from .profiler import kernels_of
 from .records import SHORT, Point, Spread, State, Timed
 from .roofs import copy_call
-from .timing import Clearing, by_events, by_graph, by_host, peak_bytes
+from .timing import ROUNDS, Clearing, by_events, by_graph, by_host, peak_bytes
 from .watch import disturbed, state
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ NORM_LIMIT = {"float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 @dataclass(frozen=True)
 class Task:
-    """What to measure: a request, a direction, and the implementations to compare."""
+    """What to measure: a request, a direction, the implementations to compare; one of many in a sweep is measured briefly."""
 
     request: Request
     direction: str = "forward"
     ways: tuple[str, ...] = ways.WAYS
-    profile: bool = True
+    brief: bool = False
 
     def point(self, **found: Any) -> Point:
         """The point that answers this task."""
@@ -91,11 +91,11 @@ def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Poi
     clear, before = Clearing(), state(gpu.uuid)
     copy, moved = _copy_beside(request, direction)
     calls = [one.call for one in able.values()]
-    spreads = by_events([*calls, *([copy] if copy else [])], clear)
+    spreads = by_events([*calls, *([copy] if copy else [])], clear, 1 if task.brief else ROUNDS)
     after = state(gpu.uuid)
     progress(done := done + 1, steps)
     for (way, ready), events in zip(able.items(), spreads, strict=False):
-        first[way] = _detailed(first[way], ready, events, clear, profile=task.profile)
+        first[way] = _detailed(first[way], ready, events, clear, profile=not task.brief)
         progress(done := done + 1, steps)
     timed = tuple(first.values())
     return task.point(

@@ -47,12 +47,22 @@ class KernelTime:
 
 
 @dataclass(frozen=True)
+class KernelBytes:
+    """One kernel's DRAM traffic in bytes, as the hardware counted it."""
+
+    name: str
+    read: float
+    written: float
+
+
+@dataclass(frozen=True)
 class Timed:
     """One implementation: its times, or the sentence that says why it has none.
 
     `events`: device time between two events around a call, L2 cleared before. `graph`: the call and the clearing captured in
     one CUDA graph, the clearing's own time taken off. `host`: what the CPU takes to return from a call. `peak_bytes`: what the
     call allocates at most, results included. `share`: how much of the tolerance against float64 its worst element takes.
+    `dram`: each kernel's bytes by the GPU's counters, where they were asked for.
     """
 
     way: str
@@ -64,6 +74,7 @@ class Timed:
     compile_seconds: float | None = None
     peak_bytes: int | None = None
     kernels: tuple[KernelTime, ...] = ()
+    dram: tuple[KernelBytes, ...] = ()
     share: float | None = None
     difference: float | None = None
     notes: tuple[str, ...] = ()

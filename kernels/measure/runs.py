@@ -32,6 +32,11 @@ def default_folder() -> Path:
     return Path(chosen).expanduser() if chosen else base / "triton-explorer" / "runs"
 
 
+def folder_of(text: str | None) -> Path:
+    """The folder that a person typed, else the default one."""
+    return Path(text.strip()).expanduser() if text and text.strip() else default_folder()
+
+
 def run_of(points: Sequence[Point], gpu: Gpu, roofs: Roofs, versions: Mapping[str, str], axis: str | None = None) -> Run:
     """Points as a run, made now; the driver's version is among `versions`."""
     device = Device(gpu.name, gpu.uuid, gpu.target.name, gpu.multiprocessors, gpu.memory_bytes, gpu.l2_bytes)

@@ -33,9 +33,9 @@ def axes(request: Request) -> tuple[str, ...]:
 
 
 def tasks(task: Task, axis: str, target: Target) -> tuple[Task, ...]:
-    """The task at every value of the axis, without profiles; along a size the launch rule chooses the blocks anew."""
+    """The task at every value of the axis, briefly; along a size the launch rule chooses the blocks anew."""
     return tuple(
-        replace(task, request=at(task.request, axis, value), profile=False) for value in values(task.request, axis, target)
+        replace(task, request=at(task.request, axis, value), brief=True) for value in values(task.request, axis, target)
     )
 
 
@@ -78,8 +78,9 @@ def value_at(request: Request, axis: str) -> int:
     return request.problem.sizes["m" if axis == ALL_SIZES else axis]
 
 
-# What a point takes beside its samples, on an H200 with torch 2.11: checks and profiles, and a compilation by torch.compile.
-POINT_SECONDS, COMPILE_SECONDS = 2.5, 6.0
+# What one implementation of a point takes: warming up, samples, check and memory, a profile where it is not one of many; and
+# a compilation by torch.compile. H200, torch 2.11, a slow host.
+WAY_SECONDS, BRIEF_SECONDS, COMPILE_SECONDS = 1.2, 0.6, 6.0
 
 
 def seconds(wanted: Sequence[Task], bandwidth: float = 2e12) -> float:
@@ -88,5 +89,6 @@ def seconds(wanted: Sequence[Task], bandwidth: float = 2e12) -> float:
     for task in wanted:
         traffic = ways.traffic(task.request, "forward")
         moved = sum(step.moved for step in traffic.unfused) if traffic else 0
-        total += POINT_SECONDS + (COMPILE_SECONDS if "compiled" in task.ways else 0) + 60 * moved / bandwidth
+        each = BRIEF_SECONDS if task.brief else WAY_SECONDS
+        total += each * (len(task.ways) + 1) + (COMPILE_SECONDS if "compiled" in task.ways else 0) + 60 * moved / bandwidth
     return total

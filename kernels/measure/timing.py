@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     import torch
 
 METHOD = (
-    "method 1: checked against float64 first; warmed up until two batches agree within 2 % or for 0.3 s; then 3 rounds over all "
-    "implementations, the order reversed every other round, of 50 ms to settle and 60 ms of samples each. Before a sample "
-    "256 MiB are zeroed, which clears the L2 cache. events: time between two events around the call. graph: clearing and "
-    "call captured together, the clearing's own time taken off. host: until the call returns, the GPU idle. Outputs are "
-    "allocated by PyTorch's caching allocator within the call. Inputs are seeded noise."
+    "method 2: checked against float64 first; warmed up until two batches agree within 2 % or for 0.3 s; then 3 rounds "
+    "(1 in a sweep) over all implementations, the order reversed every other round, of 100 ms to settle and 60 ms of samples "
+    "each. Before a sample 256 MiB are zeroed, which clears the L2 cache. events: time between two events around the call. "
+    "graph: clearing and call captured together, the clearing's own time taken off. host: until the call returns, the GPU "
+    "idle. Outputs are allocated by PyTorch's caching allocator within the call. Inputs are seeded noise."
 )
 CLEARED_BYTES = 2**28
 WARM_SECONDS = 0.3
 ROUNDS = 3
-SETTLING_SECONDS, BLOCK_SECONDS = 0.05, 0.06
+SETTLING_SECONDS, BLOCK_SECONDS = 0.1, 0.06
 LEAST = 4
 IN_GRAPH = 10
 REPLAYS = 7
@@ -91,7 +91,7 @@ def warm(call: Call) -> float:
         last, count = now, max(min(int(0.03 / now), 1000), 2)
 
 
-def by_events(calls: Sequence[Call], clear: Clearing) -> list[Spread]:
+def by_events(calls: Sequence[Call], clear: Clearing, rounds: int = ROUNDS) -> list[Spread]:
     """The time between two events around each call; one spread a call, from blocks of samples that alternate.
 
     Every block runs for a while before its samples count, so that clocks and power are those of this call alone: a matmul
@@ -100,7 +100,7 @@ def by_events(calls: Sequence[Call], clear: Clearing) -> list[Spread]:
     found: list[list[float]] = [[] for _ in calls]
     paces = [_pace(call, clear) for call in calls]
     with no_collection():
-        for number in range(ROUNDS):
+        for number in range(rounds):
             places = list(range(len(calls)))
             for place in places if number % 2 == 0 else reversed(places):
                 _block(calls[place], clear, paces[place], SETTLING_SECONDS)

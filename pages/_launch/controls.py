@@ -6,10 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from kernels import DTYPES, operators
-from kernels.operator import Preset, Size
+from kernels import operators
+from kernels.operator import Preset
 from kernels.runtime.request import LAYOUTS, WHAT_IFS, possible_layouts, possible_what_ifs
-from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS, SEED, Settings
+from kernels.runtime.settings import Settings
+from pages import _controls
 
 from .state import state
 
@@ -20,63 +21,20 @@ SHORT = {
     "stride": "wrong stride",
     "int32": "int32 offsets",
 }
-SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
 KEPT = ("program", "step")
 
 
 def controls(settings: Settings) -> None:
     """Draws the sidebar; every change goes through the state."""
+    request = settings.request
     st.markdown("#### Triton explorer")
-    _operator(settings)
-    _sizes(settings)
-    _dtype(settings)
+    titles = {name: operator.title for name, operator in operators().items()}
+    _controls.operator(state, titles, request.operator)
+    _controls.numbers(state, _controls.sizes_of(request) + _controls.blocks_of(request))
+    _controls.dtype(state, request, KEPT)
     _examples(settings)
     _what_if(settings)
     _more(settings)
-
-
-def _operator(settings: Settings) -> None:
-    titles = {name: operator.title for name, operator in operators().items()}
-    names, key = list(titles), state.key("operator")
-    index = names.index(settings.request.operator)
-
-    def chosen() -> None:
-        state.start_over({"operator": st.session_state[key]})
-
-    st.selectbox("Operator", names, index=index, key=key, on_change=chosen, format_func=titles.get)
-
-
-def _number(size: Size, value: int, place: Any, maximum: int) -> None:
-    help_text = f"{size.meaning} From {size.minimum:,} to {maximum:,}."
-    place.number_input(
-        size.name, -SAFE, SAFE, value, 1, key=state.key(size.name), on_change=state.typed, args=(size.name,), help=help_text
-    )
-
-
-def _sizes(settings: Settings) -> None:
-    operator, request = settings.request.description, settings.request
-    fields = [(size, request.problem[size.name], size.maximum) for size in operator.sizes]
-    fields += [(block, request.tiling[block.name], _largest(block)) for block in operator.blocks]
-    wide = 1 if len(fields) == 2 else 2
-    places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
-    for (size, value, maximum), place in zip(fields, places, strict=False):
-        _number(size, value, place, maximum)
-
-
-def _largest(block: Size) -> int:
-    return BLOCK_MAXIMUM if block.name.startswith("BLOCK") else block.maximum
-
-
-def _dtype(settings: Settings) -> None:
-    st.segmented_control(
-        "dtype",
-        list(DTYPES),
-        default=settings.request.problem.dtype,
-        key=state.key("dtype"),
-        on_change=state.typed,
-        args=("dtype", KEPT),
-        required=True,
-    )
 
 
 def _texts(preset: Preset, operator: str) -> dict[str, Any]:
@@ -115,9 +73,7 @@ def _what_if(settings: Settings) -> None:
 def _more(settings: Settings) -> None:
     request = settings.request
     with st.expander("Warps, seed, memory layout"):
-        first, second = st.columns(2, gap="small")
-        _number(NUM_WARPS, request.tiling.num_warps, first, NUM_WARPS.maximum)
-        _number(SEED, request.seed, second, SEED.maximum)
+        _controls.warps_and_seed(state, request)
         layouts = list(possible_layouts(request.description))
         st.selectbox(
             "first input",

@@ -1,0 +1,75 @@
+"""Fields of the sidebar that pages share: whole numbers with their bounds, dtype, operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from kernels import DTYPES
+from kernels.operator import Size
+from kernels.runtime.request import Request
+from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS, SEED
+
+from ._state import State
+
+SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
+
+
+def operator(state: State, titles: Mapping[str, str], chosen: str) -> None:
+    """The choice of an operator; another one starts over."""
+    names, key = list(titles), state.key("operator")
+
+    def changed() -> None:
+        state.start_over({"operator": st.session_state[key]})
+
+    st.selectbox("Operator", names, index=names.index(chosen), key=key, on_change=changed, format_func=titles.get)
+
+
+def number(state: State, size: Size, value: int, place: Any, maximum: int) -> None:
+    """A whole number; what is typed out of its bounds is corrected, and that is said."""
+    help_text = f"{size.meaning} From {size.minimum:,} to {maximum:,}."
+    key = state.key(size.name)
+    place.number_input(size.name, -SAFE, SAFE, value, 1, key=key, on_change=state.typed, args=(size.name,), help=help_text)
+
+
+def numbers(state: State, fields: Sequence[tuple[Size, int, int]]) -> None:
+    """Several (size, value, maximum), two in a row unless there are just two."""
+    wide = 1 if len(fields) <= 2 else 2
+    places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
+    for (size, value, maximum), place in zip(fields, places, strict=False):
+        number(state, size, value, place, maximum)
+
+
+def sizes_of(request: Request) -> list[tuple[Size, int, int]]:
+    """The sizes of a request as fields."""
+    return [(size, request.problem[size.name], size.maximum) for size in request.description.sizes]
+
+
+def blocks_of(request: Request) -> list[tuple[Size, int, int]]:
+    """The blocks of a request as fields; Triton's own limits are not bounds here, they are explained."""
+    return [
+        (block, request.tiling[block.name], BLOCK_MAXIMUM if block.name.startswith("BLOCK") else block.maximum)
+        for block in request.description.blocks
+    ]
+
+
+def warps_and_seed(state: State, request: Request) -> None:
+    """Two fields that few people change."""
+    first, second = st.columns(2, gap="small")
+    number(state, NUM_WARPS, request.tiling.num_warps, first, NUM_WARPS.maximum)
+    number(state, SEED, request.seed, second, SEED.maximum)
+
+
+def dtype(state: State, request: Request, keep: tuple[str, ...] = ()) -> None:
+    """The choice of a dtype."""
+    st.segmented_control(
+        "dtype",
+        list(DTYPES),
+        default=request.problem.dtype,
+        key=state.key("dtype"),
+        on_change=state.typed,
+        args=("dtype", keep),
+        required=True,
+    )

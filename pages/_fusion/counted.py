@@ -1,0 +1,59 @@
+"""The formula's bytes against the kernel's own accesses: traced on a launch of the same shape that is small enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from kernels.language import MISSING
+from kernels.operator import Numbers
+from kernels.runtime.jobs import TaskError, picture_job
+from kernels.runtime.records import Limits
+from kernels.runtime.request import Request
+from kernels.runtime.workers import WorkerError
+from pages import _shell
+
+from .state import Comparison
+
+ROWS, TURNS = 3, 32
+SECONDS = 8.0
+
+
+def small(request: Request) -> Request:
+    """The same launch with so few programs that all of them can be traced: the rows or tiles are as long as before."""
+    sizes, blocks = dict(request.problem.sizes), request.tiling.blocks
+    family = request.description.family
+    if family == "rows":
+        sizes["rows"] = min(sizes["rows"], ROWS)
+    elif family == "tiles":
+        turns = TURNS * blocks["BLOCK_K"]
+        sizes |= {"m": min(sizes["m"], blocks["BLOCK_M"]), "n": min(sizes["n"], blocks["BLOCK_N"]), "k": min(sizes["k"], turns)}
+    else:
+        sizes = {name: min(value, ROWS * blocks["BLOCK_SIZE"] - 1) for name, value in sizes.items()}
+    return replace(request, problem=replace(request.problem, sizes=Numbers(sizes)))
+
+
+def words(comparison: Comparison) -> str:
+    """What the count says of the formula, to stand behind it; nothing where it could not be counted."""
+    if comparison.direction != "forward" or MISSING:
+        return ""
+    request = small(comparison.request)
+    counted = _counted(repr(request), request)
+    if counted is None:
+        return ""
+    expected = sum(step.moved for step in request.description.traffic(request.problem, request.tiling).fused)
+    shape = " × ".join(f"{value:,}" for value in request.problem.sizes.values())
+    if counted == expected:
+        return f'; equal to the kernel’s own accesses on {shape} <span class="tag counted">counted</span>'
+    return f"; the kernel’s own accesses on {shape} are {counted:,} bytes, and the formula has {expected:,}"
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _counted(key: str, _request: Request) -> int | None:
+    try:
+        asked = (picture_job, _request, 0, None, 0, Limits(seconds=SECONDS), False)
+        picture = _shell.workers()["trace"].call(*asked, seconds=SECONDS + 10)
+    except (TaskError, WorkerError):
+        return None
+    return sum(picture.counted) if picture.counted and picture.complete else None

@@ -1,0 +1,181 @@
+"""What lies one click down on the fusion page: other ways, kernels, roofline, what binds, sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from kernels.measure import verdicts, ways
+from kernels.measure.records import Timed
+from pages._parts import chart, say, table, title
+from viz.roofline import Dot, Roof, roofline_figure
+from viz.theme import Style
+from viz.ways import Way, binding_figure, timeline_figure, ways_figure
+from viz.words import bytes_text, seconds_text
+
+from . import sweeping, take
+from .found import Found
+from .state import Comparison
+
+BINDS = {
+    "memory": "moving its bytes at the speed of a copy would take that part of the time",
+    "compute": "the arithmetic alone, at the speed of the best matrix product, would take that part",
+    "overhead": "launching kernels takes that part: the GPU waits for the CPU, or a kernel for its start",
+}
+GHOSTS = {"twice the compute": (1.0, 2.0), "twice the bandwidth": (2.0, 1.0)}
+
+
+def tabs(comparison: Comparison, found: Found | None, style: Style) -> None:
+    """Tabs; only the open one is drawn."""
+    draws: dict[str, Callable[[], None]] = {}
+    if found and not found.point.problem:
+        draws["Other ways"] = lambda: _ways(found, style)
+        if any(one.kernels for one in found.point.timed):
+            draws["Kernels on a time axis"] = lambda: _timeline(found, style)
+        if ways.traffic(comparison.request, comparison.direction):
+            draws["What binds"] = lambda: _binding(found, style)
+            draws["Roofline"] = lambda: _roofline(found, style)
+    draws["Sweep"] = lambda: sweeping.draw(comparison, style)
+    draws["Take it along"] = lambda: take.along(comparison, found)
+    opened = st.tabs(list(draws), on_change="rerun", key="fusion.tabs")
+    for draw, tab in zip(draws.values(), opened, strict=True):
+        if tab.open:
+            with tab:
+                draw()
+
+
+def way(found: Found, timed: Timed) -> Way:
+    """An implementation's kernel time as the figures want it."""
+    spread = timed.kernel
+    wrong = timed.problem or verdicts.invalid(timed, found.point, found.run.roofs, found.run.device) or ""
+    if spread is None:
+        return Way(timed.way, timed.title, None, problem=wrong or "not measured")
+    return Way(timed.way, timed.title, spread.median, spread.low, spread.high, spread.n, wrong)
+
+
+def _ways(found: Found, style: Style) -> None:
+    point = found.point
+    traffic = ways.traffic(point.request, point.direction)
+    moved = sum(step.moved for step in traffic.fused) if traffic else 0
+    floor = point.copy.median if point.copy and moved else None
+    said = f"dashed: {seconds_text(floor)}, the floor: a copy that moves the same {bytes_text(moved)}" if floor else ""
+    title("Time on the GPU", f"{found.origin}; median, the line spans 60 % of the samples; L2 cleared before each")
+    chart(ways_figure([way(found, one) for one in point.timed], floor, said, style), "ways", "Time of every implementation")
+    rows = [_row(found, one) for one in point.timed]
+    heads = ("", "kernel time", "samples", "host time", "first call", "kernels", "peak memory", "rounding")
+    st.html(table(heads, rows))
+    st.caption(
+        "Host time: until the call returns on the CPU. First call: with what is compiled. Rounding: the worst element's part "
+        "of what float64 allows; PyTorch rounds after every step and may exceed what one fused kernel may."
+    )
+
+
+def _row(found: Found, timed: Timed) -> tuple[str, ...]:
+    spread = timed.kernel
+    if spread is None:
+        return (timed.title, "-", timed.problem or "", "", "", "", "", "")
+    between = f"{seconds_text(spread.low)} to {seconds_text(spread.high)}"
+    return (
+        timed.title,
+        seconds_text(spread.median),
+        f"{between}, n = {spread.n}, by {timed.method}",
+        seconds_text(timed.host.median) if timed.host else "-",
+        seconds_text(timed.compile_seconds) if timed.compile_seconds is not None else "-",
+        str(len(timed.kernels)) if timed.kernels else "-",
+        bytes_text(timed.peak_bytes) if timed.peak_bytes is not None else "-",
+        f"{timed.share:.0%}"
+        if timed.share is not None and timed.share < 10
+        else f"{timed.share:.0f} times"
+        if timed.share
+        else "-",
+    )
+
+
+def _timeline(found: Found, style: Style) -> None:
+    rows = [(way(found, one), [(k.name, k.start, k.duration) for k in one.kernels]) for one in found.point.timed if one.kernels]
+    title("Every kernel, when it ran and how long", f"{found.origin} by the profiler; t1 starts the axis")
+    chart(timeline_figure(rows, style), "timeline", "Kernels of every implementation on one time axis")
+    lines = [
+        (one.title, f"t{at + 1}", kernel.name, seconds_text(kernel.duration))
+        for one in found.point.timed
+        for at, kernel in enumerate(one.kernels)
+    ]
+    with st.expander(f"All {len(lines)} kernels by name"):
+        st.html(table(("", "", "kernel", "ran"), lines))
+
+
+def _binding(found: Found, style: Style) -> None:
+    point, roofs = found.point, found.run.roofs
+    rows, words = [], []
+    for timed in point.timed:
+        bound = verdicts.binding(timed, point, roofs)
+        if bound:
+            shares = {"memory": bound.memory, "compute": bound.compute, "overhead": bound.overhead}
+            rows.append((way(found, timed), shares, bound.binds))
+            words.append((timed.title, bound))
+    title("What takes the time?", "what each limit alone would need, as a part of the measured time; the largest binds")
+    chart(binding_figure(rows, style), "binding", "Shares of memory, compute and overhead")
+    ours = next((bound for name, bound in words if name == "Triton"), None)
+    if ours and ours.binds in BINDS:
+        say(f"The fused kernel is bound by **{ours.binds}**: {BINDS[ours.binds]}.")
+    elif ours:
+        say("Nothing alone explains the fused kernel's time: it waits, for memory to answer or for its own instructions.")
+    others = "; ".join(f"**{name}**: {meaning}" for name, meaning in BINDS.items())
+    st.caption(f"{others}. Compute is known for matrix products only; elsewhere it is a few operations a byte.")
+
+
+def _roofline(found: Found, style: Style) -> None:
+    point, roofs = found.point, found.run.roofs
+    traffic = ways.traffic(point.request, point.direction)
+    ghost = st.pills("And if the GPU had", list(GHOSTS), key="fusion.ghost")
+    dots = [dot(one, sum_of(one, found), traffic.operations) for one in point.timed if one.kernel]
+    shown, theory = [], roofs.operations.get(point.dtype)
+    if roofs.bandwidth:
+        shown.append(Roof("theoretical", roofs.bandwidth, theory))
+    if roofs.copy:
+        shown.append(Roof("measured", roofs.copy, roofs.operations_measured.get(point.dtype), "dash"))
+    if not shown or not dots:
+        say("The limits of that GPU are not known, so no roofline can be drawn.")
+        return
+    if ghost:
+        bandwidth, compute = GHOSTS[ghost]
+        shown.append(Roof(ghost, shown[0].bandwidth * bandwidth, theory * compute if theory else None, "dot"))
+    title(
+        "Under the roofs of this GPU",
+        f"{found.run.device.name}, {point.dtype}; what is below the slope waits for more than memory",
+    )
+    chart(roofline_figure(dots, shown, style), "roofline", "Operations a second over operations a byte")
+    if ghost:
+        say(_ghost_words(ghost, found))
+    if roofs.formula:
+        st.caption(f"Theoretical, from the driver's clocks and widths: {roofs.formula}. Measured: a copy, and cuBLAS.")
+
+
+def sum_of(timed: Timed, found: Found) -> int:
+    """Bytes that the formula has for an implementation of the comparison."""
+    return verdicts.moved_by(timed, ways.traffic(found.point.request, found.point.direction))
+
+
+def dot(timed: Timed, moved: int, operations: int) -> Dot:
+    """An implementation under the roofs."""
+    seconds = timed.kernel.median
+    words = (
+        f"{operations:,} operations / {bytes_text(moved)} = {operations / moved:.3g} a byte<br>"
+        f"{operations:,} / {seconds_text(seconds)} = {operations / seconds / 1e12:.3g} TFLOP/s<br>"
+        f"{bytes_text(moved)} / {seconds_text(seconds)} = {moved / seconds / 1e12:.2f} TB/s"
+    )
+    return Dot(timed.way, timed.title, operations / moved, operations / seconds, words)
+
+
+def _ghost_words(ghost: str, found: Found) -> str:
+    ours = found.point.way("triton")
+    bound = verdicts.binding(ours, found.point, found.run.roofs) if ours else None
+    helps = {"twice the compute": "compute", "twice the bandwidth": "memory"}[ghost]
+    if bound is None or bound.binds == "neither":
+        return f"Whether {ghost} helps cannot be said: no limit alone explains the time."
+    if bound.binds == helps:
+        share = bound.memory if helps == "memory" else bound.compute
+        saved = (share or 0) / 2
+        return f"With **{ghost}** the fused kernel could take about {saved:.0%} less time: {helps} binds it."
+    return f"**{ghost[0].upper()}{ghost[1:]}** changes nothing for the fused kernel: {bound.binds} binds it, not {helps}."

@@ -1,0 +1,74 @@
+"""The two pictures of the fusion page: bytes on one axis, and the time they take between DRAM and chip."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from kernels.measure import ways
+from kernels.measure.records import Timed
+from kernels.operator import Step
+from pages import _parts
+from pages._parts import chart, title
+from viz.humps import Hump, Line, humps_figure
+from viz.theme import Style
+from viz.traffic import Moved, traffic_figure
+
+from . import counted
+from .found import Found
+from .state import Comparison
+
+BYTES = "by the formula: every element once per kernel"
+
+
+def draw(comparison: Comparison, found: Found | None, style: Style) -> DeltaGenerator:
+    """Bytes, then time. Returns the place of the first title, for `count` to complete."""
+    place = st.empty()
+    traffic = ways.traffic(comparison.request, comparison.direction)
+    theirs, ours = (found.point.way(name) if found else None for name in ("pytorch", "triton"))
+    if traffic:
+        with place:
+            title("Bytes", BYTES)
+        rows = [
+            Moved(_label(traffic.unfused), traffic.unfused, _dram(theirs)),
+            Moved(_label(traffic.fused), traffic.fused, _dram(ours)),
+        ]
+        chart(traffic_figure(rows, style), "bytes", "Bytes moved, unfused over fused, on one axis")
+    if theirs and ours and theirs.kernels and ours.kernels:
+        steps = (traffic.unfused, traffic.fused) if traffic else ((), ())
+        lines = [line(one, one_steps) for one, one_steps in zip((theirs, ours), steps, strict=True)]
+        saved = theirs.kernel.median - ours.kernel.median if theirs.kernel and ours.kernel else None
+        title("Time", f"{found.origin}, one launch each; up = read, down = written, thickness = bytes")
+        chart(humps_figure(lines, saved, style), "humps", "Every kernel's way from DRAM to the chip and back, over time")
+    elif not found:
+        _parts.say("No times: nothing was measured or recorded of exactly this. The bytes above are the formula's.")
+    return place
+
+
+def count(comparison: Comparison, place: DeltaGenerator) -> None:
+    """Says beside the formula what the count of the kernel's own accesses says: last, since it may wait for a worker."""
+    said = counted.words(comparison)
+    if said:
+        with place:
+            title("Bytes", f"{BYTES}{said}")
+
+
+def _label(steps: tuple[Step, ...]) -> str:
+    return f"{len(steps)} kernels" if len(steps) != 1 else "<b>1 kernel</b>"
+
+
+def _dram(timed: Timed | None) -> tuple[float, float] | None:
+    if timed is None or not timed.dram:
+        return None
+    return sum(one.read for one in timed.dram), sum(one.written for one in timed.dram)
+
+
+def line(timed: Timed, steps: tuple[Step, ...]) -> Line:
+    """An implementation's kernels as humps, with the formula's steps where there are as many."""
+    matched = steps if len(steps) == len(timed.kernels) else (None,) * len(timed.kernels)
+    humps = [
+        Hump(step.name if step else kernel.name, kernel.start, kernel.duration, *((step.read, step.written) if step else ()))
+        for kernel, step in zip(timed.kernels, matched, strict=True)
+    ]
+    count = len(humps)
+    return Line("1 kernel" if count == 1 else f"{count} kernels", humps)

@@ -1,0 +1,171 @@
+"""Measuring from the page: one comparison or a sweep, its progress, stopping it, saving what it gave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from kernels.language import MISSING
+from kernels.measure import counters, memory, runs, sweep
+from kernels.measure.campaign import Campaign
+from kernels.measure.point import Task
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
+from pages import _shell
+from pages._gpus import chosen_gpu, picker
+from viz.words import bytes_text, seconds_text
+
+from . import found
+from .state import Comparison, state, with_sizes
+
+POLL = 0.5
+BRIEF_WAYS = ("pytorch", "library", "triton")
+
+
+def buttons(comparison: Comparison) -> None:
+    """What can be started here, or why nothing can."""
+    gpu = chosen_gpu()
+    if gpu is None:
+        reason = MISSING or "No GPU is attached: recorded runs are shown."
+        st.button("Measure", disabled=True, width="stretch", help=reason, key="fusion.none")
+        st.caption(reason)
+        return
+    picker()
+    if busy():
+        _progress()
+        return
+    task = Task(comparison.request, comparison.direction)
+    fits = _memory(comparison, gpu)
+    label, count = f"Measure on {gpu.name}", _counters(gpu)
+    st.button(
+        label,
+        type="primary",
+        width="stretch",
+        key="fusion.go",
+        disabled=not fits,
+        on_click=_start,
+        args=(gpu, (task,), None, count),
+    )
+    _sweeping(task, gpu, fits)
+    _save()
+
+
+def busy() -> bool:
+    """Whether this session is measuring."""
+    current = found.campaign()
+    return current is not None and current.state == "running"
+
+
+def _counters(gpu: Gpu) -> bool:
+    reason = counters.missing()
+    help_text = reason or "Nsight Compute runs every kernel once more, in a process of its own; half a minute."
+    return st.checkbox("with hardware counters", key="fusion.counters", disabled=bool(reason), help=help_text) and not reason
+
+
+def _memory(comparison: Comparison, gpu: Gpu) -> bool:
+    """Whether it fits into the GPU; if not, what would."""
+    needed, there = memory.needed_bytes(comparison.request, comparison.direction), gpu.memory_bytes
+    if there is None or needed <= there * 0.95:
+        return True
+    st.caption(f"It needs about {bytes_text(needed)}, and the GPU has {bytes_text(there)}.")
+    smaller = memory.fitting(comparison.request, comparison.direction, int(there * 0.95))
+    if smaller:
+        changed = {name: value for name, value in smaller.problem.sizes.items() if value != comparison.request.problem[name]}
+        words = ", ".join(f"{name} {value:,}" for name, value in changed.items())
+        texts = with_sizes(comparison, smaller)
+        st.button(f"Largest that fits: {words}", key="fusion.fit", on_click=state.start_over, args=(texts,), width="stretch")
+    return False
+
+
+def _sweeping(task: Task, gpu: Gpu, fits: bool) -> None:
+    axes = sweep.axes(task.request)
+    axis = st.selectbox("Sweep", axes, key="fusion.axis", help="Measures at many values of one size, block, or of the warps.")
+    wanted = sweep.tasks(replace(task, ways=BRIEF_WAYS), axis, gpu.target)
+    about = f"{len(wanted)} points, about {seconds_text(sweep.seconds(wanted))}"
+    st.button(
+        f"Sweep: {about}",
+        key="fusion.sweep",
+        width="stretch",
+        on_click=_start,
+        args=(gpu, wanted, axis, False),
+        disabled=not fits and axis not in task.request.problem.sizes,
+    )
+
+
+def default_axis(comparison: Comparison) -> str:
+    """The axis that is swept or shown: what was chosen, else one that has a sweep, else the last size."""
+    axes = sweep.axes(comparison.request)
+    chosen = st.session_state.get("fusion.axis") or st.session_state.get("fusion.shown_axis")
+    if chosen in axes:
+        return chosen
+    return next((axis for axis in axes if found.sweep(comparison, axis)), list(comparison.request.problem.sizes)[-1])
+
+
+def targets() -> object:
+    """The target whose limits bound a sweep: the attached GPU's, else the default."""
+    gpu = chosen_gpu()
+    return gpu.target if gpu else find_target(DEFAULT_TARGET)
+
+
+def _start(gpu: Gpu, tasks: tuple[Task, ...], axis: str | None, count: bool) -> None:
+    before = found.campaign()
+    if before is not None and before.points:
+        st.session_state["fusion.done"] = [before.run(), *st.session_state.get("fusion.done", [])]
+    worker = _shell.workers()[gpu.worker]
+    st.session_state["fusion.campaign"] = Campaign(worker, gpu, tasks, axis, counters=count)
+    if axis:
+        st.session_state["fusion.tabs"] = "Sweep"
+
+
+@st.fragment(run_every=POLL)
+def _progress() -> None:
+    current = found.campaign()
+    if current is None or current.state != "running":
+        st.rerun()
+    seen = st.session_state.get("fusion.seen", (None, 0))
+    if (id(current), len(current.points)) != seen:
+        st.session_state["fusion.seen"] = (id(current), len(current.points))
+        if current.points:
+            st.rerun()
+    many = f", point {len(current.points) + 1} of {len(current.tasks)}" if len(current.tasks) > 1 else ""
+    st.progress(current.share(), text=f"measuring{many}, {current.seconds:.0f} s")
+    st.button("Stop and keep what is there", key="fusion.stop", on_click=current.stop, width="stretch")
+
+
+def said() -> None:
+    """How the last campaign ended, where that is not plain from its figures."""
+    from pages._parts import say
+
+    current = found.campaign()
+    if current is None:
+        return
+    if current.state == "failed":
+        say(f"Nothing was measured: {current.problem}", "fault")
+    if current.state == "stopped":
+        say(f"Stopped; {len(current.points)} of {len(current.tasks)} points are kept.")
+    if current.uncounted:
+        say(f"No hardware counters: {current.uncounted}", "refusal")
+
+
+def _save() -> None:
+    current = found.campaign()
+    if current is None or not current.points:
+        return
+    saved = st.session_state.get("fusion.saved", {})
+    path = saved.get(id(current))
+    if path:
+        st.caption(f"Saved as {path}")
+    else:
+        st.button("Save this run", key="fusion.save", on_click=_write, args=(current,), width="stretch")
+
+
+def _write(current: Campaign) -> None:
+    folder = runs.folder_of(st.session_state.get("runs.folder"))
+    try:
+        path = runs.save(current.run(), folder)
+    except OSError as error:
+        st.session_state["fusion.saved"] = {
+            id(current): f"nothing: {error.strerror or error}; choose a folder on the Runs page"
+        }
+        return
+    st.session_state["fusion.saved"] = {id(current): str(path)}

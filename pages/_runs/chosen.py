@@ -1,0 +1,124 @@
+"""The runs that were chosen: side by side, each with its facts, to download or delete."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from kernels.measure import sweep, verdicts
+from kernels.measure.records import Point, Run, plain
+from pages._parts import chart, say, table, title
+from viz.compare import Side, compare_figure
+from viz.sweep import Curve, sweep_figure
+from viz.theme import Style
+from viz.words import bytes_text, seconds_text
+
+from .listing import Entry
+
+CURVES = ("triton", "compiled", "library", "pytorch")
+
+
+def show(chosen: list[Entry], style: Style) -> None:
+    """Pictures of what can be compared, then the facts, then what can be done."""
+    single = [entry for entry in chosen if len(entry.run.points) == 1]
+    swept = [entry for entry in chosen if len(entry.run.points) > 1]
+    if single:
+        _times(single, style)
+    for axis in dict.fromkeys(entry.run.axis for entry in swept):
+        _sweeps([entry for entry in swept if entry.run.axis == axis], axis or "", style)
+    title("The facts", "of each run, in the order chosen")
+    _facts(chosen)
+    _actions(chosen)
+
+
+def _letter(at: int) -> str:
+    return chr(65 + at)
+
+
+def _times(entries: list[Entry], style: Style) -> None:
+    points = [entry.run.points[0] for entry in entries]
+    alike = {(point.operator, str(dict(point.sizes)), point.dtype, point.direction) for point in points}
+    if len(alike) > 1:
+        say("These runs measured different things; their times stand side by side, but no ratio between them means anything.")
+    title("Time on the GPU", "median; the line spans 60 % of the samples; per cent against A")
+    sides = [Side(f"{_letter(at)}: {_name(entry.run)}", _spreads(entry.run.points[0])) for at, entry in enumerate(entries)]
+    chart(compare_figure(sides, style), "compare", "Times of the chosen runs side by side")
+    st.caption(" · ".join(side.label for side in sides))
+
+
+def _name(run: Run) -> str:
+    return f"{run.title}, {run.device.name}, {run.made[:10]}"
+
+
+def _spreads(point: Point) -> list[tuple[str, float, float, float]]:
+    return [(one.title, one.kernel.median, one.kernel.low, one.kernel.high) for one in point.timed if one.kernel]
+
+
+def _sweeps(entries: list[Entry], axis: str, style: Style) -> None:
+    """The Triton kernels of sweeps along the same axis, a curve a run."""
+    title(f"{axis}, swept", "time on the GPU of the Triton kernel, a curve a run")
+    curves = []
+    for at, entry in enumerate(entries):
+        points = [
+            (float(sweep.value_at(point.request, axis)), one.kernel.median, f"{_letter(at)}: {seconds_text(one.kernel.median)}")
+            for point in entry.run.points
+            for one in (point.way("triton"),)
+            if one and one.kernel
+        ]
+        curves.append(Curve(CURVES[at % len(CURVES)], f"{_letter(at)}: {entry.run.title.partition(',')[0]}", points))
+    chart(sweep_figure(curves, axis, "seconds", style, log=True), f"sweep.{axis}", f"Sweeps over {axis}")
+
+
+def _facts(chosen: list[Entry]) -> None:
+    rows = []
+    for at, entry in enumerate(chosen):
+        run, roofs = entry.run, entry.run.roofs
+        ratio = entry.speed_up
+        rows.append(
+            (
+                f"{_letter(at)}  {run.title}",
+                run.device.name,
+                run.made[:16].replace("T", " "),
+                ", ".join(f"{name} {version}" for name, version in run.versions.items()),
+                f"{roofs.copy / 1e12:.2f} TB/s" if roofs.copy else "-",
+                f"{ratio:.2f}×" if ratio else "-",
+                _doubts(run),
+            )
+        )
+    st.html(table(("run", "GPU", "made", "versions", "copy", "speed-up", "doubts"), rows))
+
+
+def _doubts(run: Run) -> str:
+    said = [note for point in run.points for note in point.notes] + [point.problem for point in run.points if point.problem]
+    wrong = [verdicts.invalid(one, point, run.roofs, run.device) for point in run.points for one in point.timed]
+    found = list(dict.fromkeys([*said, *(one for one in wrong if one)]))
+    return " ".join(found[:2]) + (f" and {len(found) - 2} more" if len(found) > 2 else "") if found else "none"
+
+
+def _actions(chosen: list[Entry]) -> None:
+    for at, entry in enumerate(chosen):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            data = json.dumps(plain(entry.run), indent=1)
+            name = entry.path.name if entry.path else f"run-{entry.run.made[:10]}.json"
+            label = f"Download {_letter(at)} ({bytes_text(len(data))})"
+            st.download_button(label, data, name, "application/json", key=f"runs.take.{at}", on_click="ignore")
+            if entry.path:
+                _delete(entry, at)
+
+
+def _delete(entry: Entry, at: int) -> None:
+    """Deleting takes a second click; what cannot be deleted says why."""
+    key = f"runs.sure.{entry.path}"
+    if not st.session_state.get(key):
+        st.button(f"Delete {_letter(at)}", key=f"runs.delete.{at}", on_click=st.session_state.update, args=({key: True},))
+        return
+    st.button(f"Really delete {entry.path.name}", key=f"runs.really.{at}", on_click=_unlink, args=(entry, key))
+
+
+def _unlink(entry: Entry, key: str) -> None:
+    st.session_state[key] = False
+    try:
+        entry.path.unlink(missing_ok=True)
+    except OSError as error:
+        st.session_state["runs.failed"] = f"{entry.path.name} cannot be deleted: {error.strerror or error}."

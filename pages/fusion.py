@@ -1,0 +1,26 @@
+"""The fusion page: what one kernel instead of several gives, in bytes, time and memory."""
+
+import streamlit as st
+
+from pages import _panel, _shell
+from pages._fusion import controls, found, headline, more, pictures, running
+from pages._fusion.state import state
+
+_shell.guard()
+comparison = state.current()
+style = _panel.frame()
+st.session_state["drawn"] = {}
+
+with st.sidebar:
+    controls.controls(comparison)
+    controls.recorded(comparison)
+    running.buttons(comparison)
+there = found.find(comparison)
+headline.headline(comparison, there)
+headline.figures(comparison, there)
+running.said()
+place = pictures.draw(comparison, there, style)
+headline.remarks(there)
+more.tabs(comparison, there, style)
+state.write_url()
+pictures.count(comparison, place)
