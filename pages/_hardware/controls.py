@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from kernels import DTYPES, operators
+from kernels import operators
 from kernels.inside.examples import EXAMPLES
 from kernels.operator import Size
 from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS
+from pages._controls import dtype, number
 
-from .state import KEPT, Shown, gpu_names, state
-
-SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
+from .state import KEPT, SHOWN, Shown, gpu_names, state
 
 
 def controls(shown: Shown) -> None:
@@ -21,16 +18,7 @@ def controls(shown: Shown) -> None:
     st.markdown("#### Triton explorer")
     _operator(shown)
     _sizes(shown)
-    request = shown.request
-    st.segmented_control(
-        "dtype",
-        list(DTYPES),
-        default=request.problem.dtype,
-        key=state.key("dtype"),
-        on_change=state.typed,
-        args=("dtype", KEPT),
-        required=True,
-    )
+    dtype(state, shown.request, KEPT)
     _examples(shown)
     names = gpu_names()
     st.selectbox(
@@ -39,7 +27,7 @@ def controls(shown: Shown) -> None:
         index=names.index(shown.gpu),
         key=state.key("gpu"),
         on_change=state.typed,
-        args=("gpu",),
+        args=("gpu", SHOWN),
         help="The GPU whose facts are used; the kernel is compiled for it. Without one attached nothing is launched.",
     )
 
@@ -63,26 +51,11 @@ def _sizes(shown: Shown) -> None:
     wide = 1 if len(fields) == 3 else 2
     places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
     for (size, value, maximum), place in zip(fields, places, strict=False):
-        _number(size, value, place, maximum)
+        number(state, size, value, place, maximum)
 
 
 def _largest(block: Size) -> int:
     return BLOCK_MAXIMUM if block.name.startswith("BLOCK") else block.maximum
-
-
-def _number(size: Size, value: int, place: Any, maximum: int) -> None:
-    help_text = f"{size.meaning} From {size.minimum:,} to {maximum:,}."
-    place.number_input(
-        size.name,
-        -SAFE,
-        SAFE,
-        value,
-        1,
-        key=state.key(size.name),
-        on_change=state.typed,
-        args=(size.name, KEPT),
-        help=help_text,
-    )
 
 
 def _examples(shown: Shown) -> None:

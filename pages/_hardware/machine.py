@@ -11,7 +11,7 @@ from viz import hardware_chip
 from viz.theme import Style
 
 from .headline import fits
-from .state import PICTURES, Shown, state
+from .state import PICTURES, SHOWN, Shown, state
 
 FACTORY = (
     "**The tutorial's picture.** A core is a worker. A warp is a team of 32 who do the same step together. The teams of one "
@@ -31,7 +31,7 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
             default=shown.picture,
             key=state.key("picture"),
             on_change=state.typed,
-            args=("picture",),
+            args=("picture", SHOWN),
             format_func=PICTURES.get,
             label_visibility="collapsed",
             required=True,

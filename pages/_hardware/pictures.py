@@ -16,7 +16,7 @@ from viz.theme import Style
 from viz.words import seconds_text, shape_text
 
 from . import look
-from .state import Shown, state
+from .state import SHOWN, Shown, state
 
 PIECES = 3
 VERBS = {"load": "loads", "copy": "copies to shared memory", "store": "stores", "sum": "adds up"}
@@ -76,7 +76,7 @@ def _choices(shown: Shown, analysis: Analysis, style: Style) -> None:
             default=shown.colour,
             key=state.key("colour"),
             on_change=state.typed,
-            args=("colour",),
+            args=("colour", SHOWN),
             format_func=hardware_owners.MODES.get,
             label_visibility="collapsed",
             required=True,

@@ -86,6 +86,6 @@ def _shows(shown: Shown) -> dict[str, Any]:
     return request_shows(shown) | own
 
 
-SHOWN = ("gpu", "tensor", "colour", "pattern", "warp", "picture")
-KEPT = ("gpu", "colour", "picture")
+SHOWN = ("tensor", "pattern", "warp")
+KEPT = ("pattern",)
 state = State("hardware", read, write, _shows, shown=SHOWN)
