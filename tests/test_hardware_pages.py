@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import plotly.graph_objects as go
@@ -101,7 +104,7 @@ def test_every_operator_has_every_tab(operator):
 @pytest.mark.parametrize("gpu", list(CHIPS))
 def test_every_gpu_is_drawn(gpu):
     text = words(page("The GPU", operator="softmax", rows="100", columns="300", gpu=gpu))
-    assert f"{gpu} · {CHIPS[gpu].multiprocessors} SMs · not attached" in text
+    assert f"{gpu} · {CHIPS[gpu].multiprocessors} {CHIPS[gpu].unit}s · not attached" in text
     assert CHIPS[gpu].source.split(";")[0] in " ".join(one.value for one in page("The GPU", gpu=gpu).caption)
 
 
@@ -122,11 +125,11 @@ def test_a_matrix_instructions_layout_is_named():
 
 def test_scalar_loads_are_explained():
     text = words(page(TABS[0], n_elements="1048575"))
-    assert "n_elements = 1,048,575 is not divisible by 16" in text
-    assert "With 1,048,560 it would not." in text
+    assert "n_elements = 1,048,575: not divisible by 16." in text
+    assert "Compiled for n_elements = 1,048,560: 16 bytes." in text
     assert "512" in text
     assert "modelled" in text
-    assert "is not divisible by 16" not in words(page(TABS[0], n_elements="1048576"))
+    assert "not divisible by 16" not in words(page(TABS[0], n_elements="1048576"))
 
 
 def test_a_recorded_schedule_is_shown_and_another_ones_is_said(tmp_path, monkeypatch):
@@ -229,3 +232,30 @@ def test_programs_of_a_wave_are_dealt_out_evenly():
 def test_the_words_explain_themselves():
     html = terms_html()
     assert all(f">{word}<" in html for word in TERMS)
+
+
+def test_amds_waves_are_64_wide_and_its_schedule_cannot_be_told():
+    text = words(page(n_elements="1048576", gpu="MI300X"))
+    assert "A program runs on 4 warps of 64 threads; a thread holds 4 elements of x, 16 bytes at a time." in text
+    assert "On gfx942 a kernel cannot read which unit runs it" in text
+    assert "Not known: the kernel was not compiled, or how this GPU hands out its resources" in words(
+        page(TABS[1], gpu="MI300X")
+    )
+
+
+def test_without_triton_the_page_says_so(tmp_path):
+    (tmp_path / "triton.py").write_text("raise ImportError('no wheel for this platform')")
+    code = (
+        "from streamlit.testing.v1 import AppTest; import re\n"
+        "app = AppTest.from_file('pages/hardware.py', default_timeout=60)\n"
+        "app.session_state['entered'] = True\n"
+        "app.run()\n"
+        "assert not app.exception, app.exception\n"
+        "text = re.sub(r'<[^>]+>', '', ' '.join(one.proto.body for one in app.get('html')))\n"
+        "assert 'Triton cannot be imported here: no wheel for this platform' in text, text\n"
+        "assert 'Nothing was compiled' in text\n"
+        "print('fine')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip().endswith("fine"), done.stderr[-2000:]

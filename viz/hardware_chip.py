@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDE, HIGH = 100.0, 58.0
 NAMES = {
     "machine": {
-        "gpu": "GPU: {} multiprocessors (SMs)",
+        "gpu": "GPU: {} multiprocessors ({}s)",
         "unit": "one SM",
         "scheduler": "scheduler",
         "cores": "{} cores",
@@ -53,7 +53,7 @@ def chip_figure(
     shapes: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     units = chip.multiprocessors or 0
-    notes.append(_text(f"<b>{names['gpu'].format(units or '?')}</b>", 0, 1.2, style))
+    notes.append(_text(f"<b>{names['gpu'].format(units or '?', chip.unit)}</b>", 0, 1.2, style))
     notes.append(_text(f"<b>{names['unit']}</b>", 53, 1.2, style))
     _unit(chip, found, registers, shared, names, style, shapes, notes)
     _memory(chip, tensors, names, style, shapes, notes)
@@ -182,7 +182,7 @@ def _text(text: str, x: float, y: float, style: Style, **more: Any) -> dict[str,
 
 def summary(chip: Chip) -> str:
     """The chip in one line of numbers; what is not known is left out."""
-    parts = [f"{count(chip.multiprocessors)} SMs" if chip.multiprocessors else ""]
+    parts = [f"{count(chip.multiprocessors)} {chip.unit}s" if chip.multiprocessors else ""]
     parts.append(f"{count(chip.cores)} cores" if chip.cores else "")
     parts.append(f"{chip.clock_hz / 1e6:,.0f} MHz" if chip.clock_hz else "")
     return ", ".join(part for part in parts if part)

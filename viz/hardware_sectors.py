@@ -27,7 +27,7 @@ def sectors_figure(addresses: np.ndarray, width: int, stores: bool, style: Style
         "z": wanted,
         "zmin": 0,
         "zmax": SECTOR,
-        "colorscale": [[0, style.masked], [1e-6, mixed(colour, style.background, 0.62)], [1, colour]],
+        "colorscale": [[0, style.masked], [1e-6, mixed(colour, style.background, 0.4)], [1, colour]],
         "showscale": False,
         "xgap": 1,
         "ygap": 3,

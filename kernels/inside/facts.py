@@ -65,6 +65,11 @@ class Chip:
     source: str = ""
 
     @property
+    def unit(self) -> str:
+        """What its maker calls a multiprocessor, in short."""
+        return "SM" if self.target.startswith("sm_") else "CU"
+
+    @property
     def cores(self) -> int | None:
         """Float32 lanes of the whole chip."""
         known = self.multiprocessors and self.multiprocessor
@@ -97,6 +102,9 @@ CHIPS = {
         _card("RTX 3090", 86, 82, 6, 24, 936, 1695, "NVIDIA GA102 white paper"),
         _card("RTX 4090", 89, 128, 72, 24, 1008, 2520, "NVIDIA Ada architecture white paper"),
         _card("RTX 5090", 120, 170, 96, 32, 1792, 2407, "NVIDIA RTX Blackwell architecture white paper"),
+        # How AMD's compute units hand out registers and places is not modelled here.
+        Chip("MI300X", "gfx942", 304, None, None, 192 * 10**9, 5.3e12, 2.1e9, 64, "AMD Instinct MI300X data sheet"),
+        Chip("MI355X", "gfx950", 256, None, None, 288 * 10**9, 8.0e12, 2.4e9, 64, "AMD Instinct MI355X data sheet"),
     )
 }
 

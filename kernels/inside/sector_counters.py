@@ -15,7 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from ..measure.counters import missing
+from ..measure.counters import UncountedError, missing
 from ..measure.counters import read as read_bytes
 from ..runtime.device import Gpu
 from ..runtime.request import Request
@@ -63,10 +63,12 @@ def read(output: str, errors: str = "") -> tuple[Counts | None, str]:
     """What Nsight Compute printed of the first kernel, or why there is nothing."""
     start = re.search(r'^"ID"', output, re.MULTILINE)
     if not start:
-        _, reason = read_bytes(output, errors)
-        return None, reason or "Nsight Compute gave no figures."
+        try:
+            read_bytes(output, errors, calls=1)
+        except UncountedError as error:
+            return None, str(error)
     found: dict[str, int] = {}
-    for row in csv.DictReader(io.StringIO(output[start.start() :])):
+    for row in csv.DictReader(io.StringIO(output[start.start() :] if start else "")):
         if row.get("Metric Name") in METRICS:
             found.setdefault(METRICS[row["Metric Name"]], int(float(row["Metric Value"].replace(",", ""))))
     if len(found) < len(METRICS):

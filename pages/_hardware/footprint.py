@@ -7,11 +7,12 @@ import streamlit as st
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import Chip
 from kernels.inside.footprint import Footprint, footprint, order_name, why_not, with_group
+from kernels.inside.recordings import recorded
 from kernels.runtime.request import Request
 from pages._parts import chart, fact, facts, say, title
 from viz import hardware_footprint
 from viz.theme import Style
-from viz.words import bytes_text
+from viz.words import bytes_text, seconds_text
 
 from .headline import fits, waves
 from .state import Shown
@@ -45,6 +46,16 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
         ]
         st.html(facts(parts))
         say(why_not(orders, chip.l2_bytes, request) or _helps(orders))
+        _recorded(request, groups)
+
+
+def _recorded(request: Request, groups: list[int]) -> None:
+    """What the orders took on a real GPU, where both were recorded."""
+    found = {group: recorded(with_group(request, group)) for group in groups}
+    if all(found.values()):
+        times = ", ".join(f"{order_name(group)} **{seconds_text(one.cost.plain)}**" for group, one in found.items() if one)
+        device, when = next((one.device, one.when) for one in found.values() if one)
+        say(f"Recorded on {device}, {when}: {times}, as launched, without instruments.")
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -11,9 +11,12 @@ from kernels.inside.occupancy import LIMITS, Occupancy, Waves, occupancy
 from kernels.language import triton
 from pages import _parts
 from pages._parts import fact, facts
+from viz.hardware_terms import TERMS
 from viz.words import bytes_text
 
 from .state import Shown, state
+
+EXPLAINED = {"warps?": TERMS["warp"], "threads": TERMS["thread"], "waves?": TERMS["wave"]}
 
 
 def fits(chip: Chip, analysis: Analysis) -> Occupancy | None:
@@ -33,12 +36,12 @@ def waves(shown: Shown, chip: Chip, found: Occupancy | None) -> Waves | None:
 
 def headline(shown: Shown, chip: Chip, analysis: Analysis, alive: bool) -> None:
     """The sentence with its numbers, and the GPU it speaks of."""
-    where = f"{chip.name} · {chip.multiprocessors} SMs" if chip.multiprocessors else chip.name
+    where = f"{chip.name} · {chip.multiprocessors} {chip.unit}s" if chip.multiprocessors else chip.name
     badge = where if alive else f"{where} · not attached"
     title = f"Compiled by Triton {triton.__version__} for {analysis.target.name}."
     if not alive:
         title += " Nothing is launched: layouts are compiled, schedules are recorded ones."
-    _parts.headline(_story(shown, chip, analysis), badge, alive=alive, title=title)
+    _parts.headline(_story(shown, chip, analysis), badge, alive=alive, title=title, terms=EXPLAINED)
     for sentence in state.notices():
         _parts.say(sentence)
 
@@ -68,9 +71,8 @@ def _places(many: str, programs: int, chip: Chip, found: Waves | None) -> str:
         return f"There are {many}."
     if programs <= found.at_once:
         return f"{many} {'makes' if programs == 1 else 'make'} one wave: the {chip.name} holds **{found.at_once:,}** at once."
-    full = f"**{found.full:,}** full wave{'' if found.full == 1 else 's'}"
-    rest = f" and a last one of **{found.last:,}**" if found.last else ""
-    return f"{many} make {full}{rest}: the {chip.name} holds **{found.at_once:,}** at once."
+    waves_made = f"**{programs / found.at_once:,.1f}** waves"
+    return f"{many} make {waves_made}: the {chip.name} holds **{found.at_once:,}** at once."
 
 
 def figures(shown: Shown, chip: Chip, analysis: Analysis) -> None:
@@ -92,9 +94,13 @@ def figures(shown: Shown, chip: Chip, analysis: Analysis) -> None:
         made = waves(shown, chip, found)
         if made and made.efficiency is not None:
             tail = "Programs over the places that all waves have, were all programs equally long."
-            shown_facts.append(fact("waves", f"{made.programs / made.at_once:.2f}", "", "formula", tail))
+            shown_facts.append(fact("waves", _small(made.programs / made.at_once), "", "formula", tail))
             shown_facts.append(fact("tail efficiency", f"{made.efficiency:.0%}", "", "formula", tail))
     st.html(facts(shown_facts))
+
+
+def _small(number: float) -> str:
+    return f"{number:,.2f}" if number >= 0.01 else f"{number:.1g}"
 
 
 def _known(number: int | None) -> str:

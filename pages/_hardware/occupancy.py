@@ -46,8 +46,10 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
     why = " and ".join(LIMITS[name] for name in found.limiting)
     words = f"**{found.programs}** programs fit on one SM. What stops one more: {why}."
     if made and made.at_once:
-        last = f", the last one with {made.last:,} of {made.at_once:,} programs" if made.last else ", all of them full"
-        words += f" {chip.multiprocessors} SMs hold **{made.at_once:,}**: {made.count:,} waves{last}."
+        last = f", the last one with {made.last:,} of {made.at_once:,} programs" if made.last else ", full to the last place"
+        words += (
+            f" {chip.multiprocessors} SMs hold **{made.at_once:,}**: {made.count:,} wave{'' if made.count == 1 else 's'}{last}."
+        )
     say(words)
     st.caption(f"By formula. {MULTIPROCESSOR_SOURCE}. {chip.name}: {chip.source}.")
     _curves(shown, chip, style)

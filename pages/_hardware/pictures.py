@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 import streamlit as st
 
@@ -12,6 +14,7 @@ from kernels.inside.layouts import Owners, owners, understood
 from kernels.inside.threads import Read
 from pages._parts import chart, say, title
 from viz import hardware_owners, hardware_schedule
+from viz.hardware_terms import TERMS
 from viz.theme import Style
 from viz.words import seconds_text, shape_text
 
@@ -19,7 +22,7 @@ from . import look
 from .state import SHOWN, Shown, state
 
 PIECES = 3
-VERBS = {"load": "loads", "copy": "copies to shared memory", "store": "stores", "sum": "adds up"}
+VERBS = {"load": "loads", "copy": "copies", "store": "stores", "sum": "adds up"}
 
 
 def tensor_of(shown: Shown, analysis: Analysis) -> Held | None:
@@ -117,15 +120,16 @@ def _pieces(found: Owners) -> str:
     breaks = np.flatnonzero(np.diff(own) > 1)
     firsts, lasts = own[[0, *(breaks + 1)]], own[[*breaks, own.size - 1]]
     pieces = [_piece(first, last, found.shape) for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
-    more = f" and {len(pieces) - PIECES:,} more pieces" if len(pieces) > PIECES else ""
-    return f"{', '.join(pieces[:PIECES])}{more}"
+    left = len(pieces) - PIECES
+    more = f" and {left:,} more piece{'' if left == 1 else 's'}" if left > 0 else ""
+    return f"{(', ' if len(found.shape) == 1 else '; ').join(pieces[:PIECES])}{more}"
 
 
 def _piece(first: int, last: int, shape: tuple[int, ...]) -> str:
     if len(shape) == 1:
         return f"{first:,}" if first == last else f"{first:,} to {last:,}"
     (row, left), (_, right) = divmod(first, shape[1]), divmod(last, shape[1])
-    return f"row {row:,}, column {left:,}" + (f" to {right:,}" if last > first else "")
+    return f"row {row:,}, columns {left:,} to {right:,}" if last > first else f"row {row:,}, column {left:,}"
 
 
 def _wide(tensor: Held, analysis: Analysis) -> str:
@@ -142,7 +146,12 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
     """A row a multiprocessor, lit while it runs programs; below, when each program started."""
     found = look.seen(shown)
     told = look.asked(shown)
-    title("Which SM ran which program, and when", "a row an SM; shades are waves")
+    title(
+        f'Which <abbr title="{escape(TERMS["multiprocessor"], quote=True)}">SM</abbr> ran which program, and when',
+        "a row an SM; shades are waves",
+    )
+    if not chip.target.startswith("sm_"):
+        say(f"On {chip.target} a kernel cannot read which unit runs it: none is recorded there. This is another GPU's.")
     if told and told.failures:
         say(" ".join(told.failures), "fault")
     if found is None:
@@ -157,10 +166,10 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
         f"{one.programs:,} programs on {one.multiprocessors} multiprocessors",
     )
     chart(hardware_schedule.order_figure(one.starts, one.span, style), "order", "When each program started")
-    st.html(f'<div class="way">{_scheduled(found)}</div>')
+    st.html(f'<div class="way">{_scheduled(found, chip)}</div>')
 
 
-def _scheduled(found: look.Seen) -> str:
+def _scheduled(found: look.Seen, chip: Chip) -> str:
     one = found.schedule
     per_unit = one.per_unit()
     idle = int((per_unit == 0).sum())
@@ -174,6 +183,7 @@ def _scheduled(found: look.Seen) -> str:
     )
     tag = tag or f'<span style="white-space: nowrap" class="tag measured">measured on {one.device}</span>'
     instead = f"<b>Not these sizes</b>, but {found.instead}. " if found.instead else ""
+    instead += "" if chip.name in one.device else "<b>Not this GPU.</b> "
     dark = f"<b>{idle}</b> SMs had nothing to do, the others" if idle else "Each SM"
     cost = one.cost
     slower = f"{seconds_text(cost.plain)} without and {seconds_text(cost.instrumented)} with it"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from kernels.inside.analysis import Analysis
@@ -10,7 +12,7 @@ from kernels.inside.held import Held
 from kernels.inside.layouts import understood
 from kernels.inside.sector_counters import Counts
 from kernels.inside.sectors import Touched, expected, patterns, touched, whole
-from kernels.operator import ITEMSIZE
+from kernels.operator import ITEMSIZE, Numbers
 from kernels.runtime.background import Background
 from kernels.runtime.device import Gpu
 from kernels.runtime.request import Request
@@ -48,7 +50,7 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
     with right:
         _ways(ways, pattern, style)
         _facts(one)
-        _scalar(shown, tensor, width, memory.dtype, pattern)
+        _scalar(shown, analysis, tensor, width, memory.dtype, pattern)
         _counted(shown, analysis)
 
 
@@ -109,21 +111,25 @@ def _facts(one: Touched) -> None:
     st.html(facts(parts))
 
 
-def _scalar(shown: Shown, tensor: Held, width: int, dtype: str, pattern: str) -> None:
-    """Why the instructions move one element at a time, where they do."""
+def _scalar(shown: Shown, analysis: Analysis, tensor: Held, width: int, dtype: str, pattern: str) -> None:
+    """Why the instructions move one element at a time, where they do; shown by compiling the nearest sizes."""
     if pattern != "launched":
         say("Modelled: the same threads, one element at a time, since neighbours in the block are no neighbours in memory.")
         return
-    if width > ITEMSIZE[dtype]:
+    request = shown.request.without_change()
+    numbers = [value for value in request.launch().arguments.values() if isinstance(value, int)]
+    odd = {name: size for name, size in request.problem.sizes.items() if size % 16 and size in numbers}
+    if width > ITEMSIZE[dtype] or not odd:
         return
-    launch = shown.request.launch()
-    odd = {name: value for name, value in launch.arguments.items() if isinstance(value, int) and value % 16 and value != 1}
-    if odd:
-        name, value = next(iter(odd.items()))
-        near = max(value // 16 * 16, 16)
+    near = {name: max(size // 16 * 16, 16) for name, size in odd.items()}
+    other = replace(request, problem=replace(request.problem, sizes=Numbers(request.problem.sizes, near)))
+    compiled = look.analysis(other, analysis.target)
+    wider = max((compiled.width(one) for one in compiled.accesses if one.argument == tensor.argument), default=0)
+    if wider > width:
+        here, there = (", ".join(f"{name} = {size:,}" for name, size in sizes.items()) for sizes in (odd, near))
         say(
-            f"**{name} = {value:,}** is not divisible by 16. Triton compiles divisibility in: without it, it cannot know that "
-            f"several elements share an aligned address and a mask, and moves **one at a time**. With {near:,} it would not."
+            f"**{here}**: not divisible by 16. Triton compiles divisibility in: without it, it cannot know that several "
+            f"elements share an aligned address and a mask, and moves **one at a time**. Compiled for {there}: {wider} bytes."
         )
 
 

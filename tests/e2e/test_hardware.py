@@ -30,7 +30,7 @@ def test_typing_a_size_that_16_does_not_divide_makes_loads_scalar(explorer):
     explorer.says("16 bytes with one instruction: 4 elements at a time")
     explorer.type("n_elements", 1048575)
     explorer.says("4 bytes with one instruction: one element at a time")
-    explorer.says("n_elements = 1,048,575 is not divisible by 16")
+    explorer.says("n_elements = 1,048,575: not divisible by 16.")
     assert "n_elements=1048575" in explorer.page.url
 
 
