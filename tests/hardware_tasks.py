@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels.inside import instrument
-from kernels.inside.layouts import Blocked, Linear
+from kernels.inside.analysis import analysis
+from kernels.inside.layouts import Blocked, Linear, owners
+from kernels.inside.schedule import Cost, Schedule
+from kernels.inside.threads import Read, Threads
 from kernels.runtime.device import Target
+from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
 
 
@@ -47,3 +53,34 @@ def tritons_own(blocked: Blocked, shape: tuple[int, ...]) -> Linear:
 def tritons_own_of_all(blocked: list[tuple[Blocked, tuple[int, ...]]]) -> list[Linear]:
     """`tritons_own` of many."""
     return [tritons_own(one, shape) for one, shape in blocked]
+
+
+def threads_as_compiled(request: Request, target: Target, progress: str | None = None) -> Threads:
+    """Stands in for a launch on a GPU: threads as the layouts have them, of matrix sums one thread a row."""
+    found = []
+    for one in analysis(request, target).tensors:
+        threads = (
+            owners(one.layout, one.shape).first()[0] if one.kind != "sum" else np.arange(np.prod(one.shape)) // one.shape[1]
+        )
+        found.append(Read(one, threads))
+    return Threads("A test's GPU", tuple(found), (26, 30))
+
+
+def threads_gone_wrong(request: Request, target: Target, progress: str | None = None) -> Threads:
+    """The same, but one element of each tensor is held by another thread."""
+    told = threads_as_compiled(request, target)
+    for one in told.read:
+        one.threads[5] += 1
+    return told
+
+
+def schedule_of_four(request: Request, target: Target, progress: str | None = None) -> Schedule:
+    """Stands in for a launch on a GPU of four multiprocessors, one program after the other on each."""
+    number = np.arange(request.launch().programs)
+    starts = number // 4 * 64
+    return Schedule("A test's GPU", 4, starts, starts + 32, number % 4, Cost(1e-6, 2e-6, 26, 30), {})
+
+
+def refused_schedule(request: Request, target: Target, progress: str | None = None) -> Schedule:
+    """A launch that fails."""
+    raise TaskError("The tensors need 9.9 GB, and the GPU has 1.0 GB free.")

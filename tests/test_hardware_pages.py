@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,6 +21,7 @@ from kernels.inside.footprint import footprint
 from kernels.inside.layouts import Blocked, owners
 from kernels.inside.occupancy import occupancy
 from kernels.inside.schedule import Cost, Schedule
+from kernels.runtime.device import Gpu, find_target
 from pages._hardware.state import Shown, read, write
 from viz import (
     hardware,
@@ -33,6 +35,7 @@ from viz import (
 )
 from viz.hardware_terms import TERMS, terms_html
 
+from . import hardware_tasks
 from .test_pages import ROOT, AppTest, checked, words
 from .test_viz import EVERY_STYLE, contrast
 
@@ -259,3 +262,58 @@ def test_without_triton_the_page_says_so(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip().endswith("fine"), done.stderr[-2000:]
+
+
+GPU = Gpu(0, "Test H200", None, find_target("sm_90"), 132, 10**11, 5 * 10**7, 65536, 2048, 10**9, 6144, 10**9)
+
+
+@pytest.fixture
+def attached(monkeypatch):
+    """A GPU that stands in for a real one: its launches are those of tests/hardware_tasks.py."""
+    monkeypatch.setattr("pages._hardware.look.gpus", lambda: (GPU,))
+    monkeypatch.setattr("pages._hardware.state.gpus", lambda: (GPU,))
+    monkeypatch.setattr("pages._hardware.look.threads_job", hardware_tasks.threads_as_compiled)
+    monkeypatch.setattr("pages._hardware.look.schedule_job", hardware_tasks.schedule_of_four)
+    return monkeypatch
+
+
+def asked(app: AppTest) -> AppTest:
+    """Presses the button and waits for both launches."""
+    checked(app.button(key="hardware.go").click().run())
+    found, ends = app.session_state["hardware.asked"], time.monotonic() + 60
+    while found.waiting and time.monotonic() < ends:
+        time.sleep(0.05)
+    return checked(app.run())
+
+
+def test_a_launch_confirms_the_layout_and_shows_its_schedule(attached):
+    app = page(n_elements="65536")
+    assert app.button(key="hardware.go").label == "Ask the Test H200"
+    text = words(asked(app))
+    assert "a real launch read the thread numbers: agrees" in text
+    assert "Each SM ran 16 programs, at most 1 at once" in text
+    assert "measured on A test's GPU" in text
+    assert "Not these sizes" not in text
+
+
+def test_a_launch_that_differs_from_the_layout_says_so(attached):
+    attached.setattr("pages._hardware.look.threads_job", hardware_tasks.threads_gone_wrong)
+    assert "a real launch read the thread numbers: DIFFERS" in words(asked(page(n_elements="65536")))
+
+
+def test_a_matrix_instructions_layout_is_drawn_from_the_launch(attached):
+    app = asked(page(operator="matmul_relu", m="1024", n="1024", k="64", dtype="float16", tensor="3"))
+    assert "read in a real launch" in words(app)
+    assert "not guessed" not in words(app)
+
+
+def test_a_launch_that_fails_leaves_a_sentence(attached):
+    attached.setattr("pages._hardware.look.schedule_job", hardware_tasks.refused_schedule)
+    assert "The tensors need 9.9 GB, and the GPU has 1.0 GB free." in words(asked(page(n_elements="65536")))
+
+
+def test_what_cannot_be_launched_has_a_button_that_says_why(attached):
+    assert page(n="7", BLOCK_SIZE="3").button(key="hardware.go").disabled
+    assert page(n="0").button(key="hardware.go").disabled
+    assert "0 programs" in page(n="0").button(key="hardware.go").help
+    assert "more than the 1,048,576" in page(n=str(2**31)).button(key="hardware.go").help

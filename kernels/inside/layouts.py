@@ -7,6 +7,7 @@ one, is `Unknown`: it is named and never guessed.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from dataclasses import dataclass
 from math import prod
@@ -140,6 +141,7 @@ def understood(layout: Layout) -> bool:
     return understood(layout.parent) if isinstance(layout, Slice) else not isinstance(layout, Unknown)
 
 
+@functools.lru_cache(maxsize=64)
 def owners(layout: Layout, shape: Numbers) -> Owners:
     """Who holds a block of that shape; raises ValueError for a layout that is not understood."""
     coordinates = _coordinates(layout, shape)
