@@ -18,12 +18,15 @@ FIRST_PORT = 8501
 
 
 def pages() -> list[st.Page]:
-    """The pages, in the order of the sidebar; a new one is a line here and a file."""
+    """The pages, in the order of the sidebar; a new one is a line here and a file.
+
+    They have no icons: on a deep link the browser would fetch the page's from the network.
+    """
     return [
-        st.Page(HERE / "launch.py", title="Launch", icon=":material/grid_view:", default=True),
-        st.Page(HERE / "fusion.py", title="Fused vs unfused", icon=":material/compare_arrows:"),
-        st.Page(HERE / "hardware.py", title="Hardware", icon=":material/memory:"),
-        st.Page(HERE / "runs.py", title="Runs", icon=":material/folder_open:"),
+        st.Page(HERE / "launch.py", title="Launch", default=True),
+        st.Page(HERE / "fusion.py", title="Fused vs unfused"),
+        st.Page(HERE / "hardware.py", title="Hardware"),
+        st.Page(HERE / "runs.py", title="Runs"),
     ]
 
 

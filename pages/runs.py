@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages import _panel, _parts, _shell
+from pages._gpus import chosen_gpu
 from pages._runs import chosen, listing
 
 _shell.guard()
@@ -15,8 +16,10 @@ with st.sidebar:
     opened = listing.opened()
 found, wrong = listing.entries(folder, opened)
 counts = {kind: sum(entry.kind == kind for entry in found) for kind in listing.KINDS}
+gpu = chosen_gpu()
+here = f"this machine: {gpu.name if gpu else 'no GPU'}"
 saved = f"**{counts['saved']}** run{'' if counts['saved'] == 1 else 's'} saved here"
-_parts.headline(f"{saved}, {counts['opened']} opened, {counts['recorded']} recorded on other machines.", "runs", alive=False)
+_parts.headline(f"{saved}, {counts['opened']} opened, {counts['recorded']} recorded on other machines.", here, alive=bool(gpu))
 for line in (*wrong, *filter(None, [st.session_state.pop("runs.failed", None)])):
     _parts.say(line, "fault")
 picked = listing.choose(found)

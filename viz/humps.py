@@ -11,7 +11,7 @@ from .words import bytes_text, seconds_text
 
 HAIRLINE = 0.006  # of the axis
 THICKEST = 0.014  # of the axis: a leg for the most bytes
-LETTER = 0.0085
+LETTER, LEGS = 0.0092, 0.062  # of the axis: a letter of a name, and what a hump's two legs take of its width
 PANEL = 2.5  # from one row to the next; a row is 2 high: DRAM at 0, chip at 2
 
 
@@ -151,9 +151,11 @@ def _leg(foot: float, head: float, wide: float, base: float, colour: str) -> dic
 
 
 def _name(hump: Hump, base: float, longest: float, style: Style) -> list[dict[str, Any]]:
-    if hump.duration < len(hump.name) * LETTER * longest + 0.05 * longest:
+    room = hump.duration / longest - LEGS
+    size = next((size for size in (0.93, 0.78) if len(hump.name) * LETTER * size <= room), None)
+    if size is None:
         return []
-    font = {"family": CODE_FONT, "size": style.size * 0.93, "color": style.text}
+    font = {"family": CODE_FONT, "size": style.size * size, "color": style.text}
     middle = (hump.start + hump.end) / 2
     time = {"size": style.size * 0.9, "color": style.muted}
     return [

@@ -47,7 +47,7 @@ def seconds_texts(*seconds: float) -> list[str]:
     """Durations to be compared, all in the unit of the shortest where the longest has at most four digits in it."""
     shortest, longest = min(seconds), max(seconds)
     for unit, scale in (("µs", 1e6), ("ms", 1e3), ("s", 1.0)):
-        if shortest * scale < 1000 and 1 <= longest * scale < 10_000:
+        if shortest * scale >= 0.1 and longest * scale < 10_000:
             return [f"{_digits(one * scale)} {unit}" for one in seconds]
     return [seconds_text(one) for one in seconds]
 

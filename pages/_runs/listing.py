@@ -72,8 +72,7 @@ def choose(found: list[Entry]) -> list[Entry]:
         on_select="rerun",
         selection_mode="multi-row",
         key="runs.table",
-        height=min(36 * (len(found) + 1) + 2, 340),
-        column_config={"speed-up": st.column_config.NumberColumn(format="%.2f ×")},
+        height=min(36 * (len(found) + 1) + 2, 430),
     )
     return [found[row] for row in chosen.selection.rows if row < len(found)]
 
@@ -87,6 +86,6 @@ def _row(entry: Entry) -> dict[str, object]:
         "torch": run.versions.get("torch", ""),
         "Triton": run.versions.get("triton", ""),
         "points": len(run.points),
-        "speed-up": entry.speed_up,
+        "speed-up": f"{entry.speed_up:.2f}×" if entry.speed_up else "",
         "from": entry.kind,
     }

@@ -1,0 +1,264 @@
+"""The page that compares, and the page of runs: recorded figures without a GPU, measuring with one, runs as files."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from kernels import operators
+from kernels.measure import runs, sweep
+from kernels.measure.campaign import Campaign
+from pages import _gpus, _shell
+from pages._fusion import running
+from pages._fusion.state import comparable, read, write
+
+from .test_measure import H200, Pretender
+from .test_pages import ROOT, chart, checked, words
+
+MEASURED = [name for name, operator in operators().items() if operator.measured]
+
+
+def opened(name: str, **texts: str) -> AppTest:
+    """A page of the app, as a link opens it."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app.switch_page(f"pages/{name}.py")
+    app.query_params.clear()
+    for key, value in texts.items():
+        app.query_params[key] = value
+    return checked(app.run())
+
+
+def fusion(**texts: str) -> AppTest:
+    return opened("fusion", **texts)
+
+
+def field(app: AppTest, kind: str, name: str):
+    return next(one for one in getattr(app, kind) if one.key and one.key.startswith(f"fusion.{name}."))
+
+
+# Without a GPU.
+
+
+def test_the_first_sight_is_the_notes_lesson_with_its_recorded_times():
+    app = fusion()
+    text = words(app)
+    assert "1.07 GB instead of 3.76 GB, in 259 µs instead of 1,191 µs." in text
+    assert "NVIDIA H200 · recorded 2026-" in text
+    assert "measured" not in text.split("Bytes")[0]
+    assert "equal to the kernel’s own accesses on 3 × 8,192" in text
+    assert "No GPU is attached" in " ".join(one.value for one in app.caption)
+    assert app.button(key="fusion.none").disabled
+
+
+def test_bytes_lie_on_one_axis_and_add_up_to_the_formula():
+    app = fusion()
+    bars = [trace for trace in chart(app, "bytes")["data"] if trace["type"] == "bar"]
+    unfused, fused = sum(sum(trace["x"]) for trace in bars[:2]), sum(sum(trace["x"]) for trace in bars[2:])
+    request = read({})[0].request
+    traffic = request.description.traffic(request.problem, request.tiling)
+    assert unfused == sum(step.moved for step in traffic.unfused)
+    assert fused == sum(step.moved for step in traffic.fused)
+
+
+def test_the_humps_are_the_profiles_kernels():
+    app = fusion()
+    rows = [trace for trace in chart(app, "humps")["data"] if trace["type"] == "bar"]
+    run = next(run for run in runs.recorded() if run.title.startswith("RMSNorm, forward, float32, rows"))
+    for row, name in zip(rows, ("pytorch", "triton"), strict=True):
+        kernels = run.points[0].way(name).kernels
+        assert row["width"] == pytest.approx([kernel.duration for kernel in kernels])
+    texts = " ".join(note.get("text", "") for note in chart(app, "humps")["layout"]["annotations"])
+    assert "given back" in texts
+
+
+@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_every_operator_shows_its_recorded_run(name, dtype):
+    text = words(fusion(operator=name, dtype=dtype))
+    assert "recorded 2026-" in text
+    if name == "vector_add":
+        assert "Nothing to fuse: one kernel," in text
+
+
+@pytest.mark.parametrize("direction", ["backward", "both", "module"])
+def test_gradients_and_the_module_are_compared(direction):
+    app = fusion(operator="rms_norm", direction=direction)
+    text = words(app)
+    assert "instead of" in text
+    assert "peak memory" in text
+    assert "NVIDIA H200 · recorded" in text
+
+
+@pytest.mark.parametrize("tab", ["Other ways", "Kernels on a time axis", "What binds", "Roofline", "Sweep", "Take it along"])
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_tab_of_every_operator_can_be_opened(name, tab):
+    app = fusion(operator=name)
+    app.session_state["fusion.tabs"] = tab
+    checked(app.run())
+    if tab == "Other ways":
+        assert {"PyTorch, as written", "Triton"} <= set(chart(app, "ways")["layout"]["yaxis"]["ticktext"]) | {"Triton"}
+
+
+def test_a_size_that_nobody_recorded_shows_bytes_and_no_times():
+    app = fusion(operator="rms_norm", rows="1000", columns="1000")
+    text = words(app)
+    assert "what fusion saves in bytes" in text
+    assert "nothing was measured or recorded" in text
+    assert "speed-up" not in text
+    assert "recorded 2026" not in text
+
+
+def test_a_ghost_roof_says_what_it_would_change():
+    app = fusion()
+    app.session_state["fusion.tabs"] = "Roofline"
+    app.session_state["fusion.ghost"] = "twice the compute"
+    checked(app.run())
+    assert "Twice the compute changes nothing for the fused kernel: memory binds it" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({"operator": "rms_norm_backward"}, "is measured with the operator it belongs to"),
+        ({"operator": "nothing"}, "is not one of"),
+        ({"direction": "up"}, "forward is used"),
+        ({"rows": "-1"}, "rows: -1 is not a whole number from"),
+        ({"rows": "x" * 200}, "is not a whole number"),
+        ({"colour": "blue"}, "there is no such setting here"),
+    ],
+)
+def test_bad_links_are_corrected_in_a_sentence(texts, said):
+    assert said in words(fusion(**texts))
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_link_means_the_same_again(name):
+    for dtype in ("float32", "bfloat16"):
+        given, _ = read({"operator": name, "dtype": dtype, "num_warps": "2", "seed": "5"})
+        assert read(write(given)) == (given, ())
+    assert name in comparable()
+
+
+def test_nothing_shows_where_nothing_is_recorded_of_a_sweep():
+    app = fusion(operator="rms_norm", rows="7", columns="9")
+    app.session_state["fusion.tabs"] = "Sweep"
+    assert "No sweep over" in words(checked(app.run()))
+
+
+# With a GPU that only pretends.
+
+
+@pytest.fixture
+def pretending(monkeypatch):
+    worker = Pretender(seconds=300e-6)
+    monkeypatch.setattr(_gpus, "gpus", lambda: (H200,))
+    monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, **_only_trace()})
+    return worker
+
+
+def _only_trace() -> dict:
+    return {"trace": Pretending()}
+
+
+class Pretending:
+    """A trace worker that is not there: the count stays unsaid."""
+
+    def call(self, *_: object, **__: object):
+        from kernels.runtime.workers import WorkerError
+
+        raise WorkerError("not here")
+
+
+def waited(app: AppTest) -> AppTest:
+    campaign: Campaign = app.session_state["fusion.campaign"]
+    ends = time.monotonic() + 20
+    while campaign.state == "running" and time.monotonic() < ends:
+        time.sleep(0.02)
+    return checked(app.run())
+
+
+def test_measuring_shows_its_own_figures_as_measured(pretending):
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    assert app.button(key="fusion.go").label == "Measure on NVIDIA H200"
+    checked(app.button(key="fusion.go").click().run())
+    text = words(waited(app))
+    assert "in 300 µs instead of 900 µs" in text
+    assert "3.00×" in text
+    assert "NVIDIA H200 · measured" in text
+
+
+def test_a_sweep_draws_its_points_and_goes_on_after_a_failing_one(pretending):
+    pretending.dies = (3,)
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    checked(app.button(key="fusion.sweep").click().run())
+    app = waited(app)
+    axis = app.session_state["fusion.axis"]
+    figure = chart(app, "sweep")
+    values = sweep.values(read({"rows": "4096", "columns": "4096"})[0].request, axis, H200.target)
+    assert all(len(trace["x"]) == len(values) for trace in figure["data"])
+    assert any("out of memory" in note.get("hovertext", "") for note in figure["layout"]["annotations"])
+
+
+def test_what_does_not_fit_is_refused_with_the_largest_that_does(pretending):
+    app = fusion(operator="vector_add", n_elements=str(2**38))
+    assert app.button(key="fusion.go").disabled
+    assert "It needs about" in " ".join(one.value for one in app.caption)
+    checked(app.button(key="fusion.fit").click().run())
+    assert not app.button(key="fusion.go").disabled
+
+
+def test_a_run_is_saved_listed_compared_and_deleted(pretending, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITON_EXPLORER_RUNS", str(tmp_path))
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    checked(app.button(key="fusion.go").click().run())
+    checked(waited(app).button(key="fusion.save").click().run())
+    (path,) = tmp_path.glob("*.json")
+    assert runs.load(path).points[0].sizes == {"rows": 4096, "columns": 4096}
+    assert str(path) in " ".join(one.value for one in app.caption)
+    page = opened("runs")
+    assert "1 run saved here" in words(page)
+
+
+def test_a_folder_that_cannot_be_written_is_said(pretending, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRITON_EXPLORER_RUNS", str(tmp_path / "file"))
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    checked(app.button(key="fusion.go").click().run())
+    checked(waited(app).button(key="fusion.save").click().run())
+    assert "choose a folder on the Runs page" in " ".join(one.value for one in app.caption)
+
+
+def test_the_axis_that_is_swept_at_first_has_a_sweep():
+    assert running.default_axis(read({})[0]) == "columns"
+
+
+# Runs.
+
+
+def test_the_runs_page_lists_recorded_runs_and_says_which_files_are_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITON_EXPLORER_RUNS", str(tmp_path))
+    runs.save(runs.recorded()[0], tmp_path)
+    (tmp_path / "foreign.json").write_text('{"a": 1}')
+    app = opened("runs")
+    text = words(app)
+    assert f"1 run saved here, 0 opened, {len(runs.recorded())} recorded on other machines." in text
+    assert "foreign.json: JSON, but not a run of this program." in text
+
+
+def test_no_speed_up_is_shown_where_launching_binds(pretending):
+    pretending.seconds = 2e-6
+    app = fusion(operator="elementwise_chain", n_elements="1000")
+    checked(app.button(key="fusion.go").click().run())
+    text = words(waited(app))
+    assert "too small for fusion to show" in text
+    assert "speed-up" not in text
+
+
+def test_a_run_taken_along_is_the_file_itself():
+    run = runs.recorded()[0]
+    from kernels.measure.records import plain
+
+    assert runs.parsed(json.dumps(plain(run)), "x") == run
