@@ -130,7 +130,7 @@ def bytes_figure(orders: list[Footprint], chosen: str, l2_bytes: int | None, sty
     shapes = []
     if l2_bytes and l2_bytes < 3e6 * most:
         size = l2_bytes / 1e6
-        said.append(note(f"L2 cache {size:,.0f} MB", 1, size, style, xref="paper", xanchor="right", yanchor="bottom"))
+        said.append(note(f"L2 cache {size:,.0f} MB", 0.01, size, style, xref="paper", xanchor="left", yanchor="top"))
         shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": size, "y1": size})
         shapes[0]["line"] = {"color": style.text, "width": 1.5, "dash": "dash"}
     top = max(most / 1e6, l2_bytes / 1e6 if said and l2_bytes else 0)

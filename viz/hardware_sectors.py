@@ -128,7 +128,7 @@ def asked_figure(choices: list[tuple[str, int, int]], chosen: int, style: Style)
         [bars, needed],
         style,
         height=34 * len(choices) + 20,
-        xaxis=bare_axis(style, range=[0, most * 2.1], visible=False),
+        xaxis=bare_axis(style, range=[0, most * 2.5], visible=False),
         yaxis=bare_axis(style, autorange="reversed", tickfont={"size": style.size, "color": style.text}),
         margin={"l": style.px(104), "r": 8, "t": 4, "b": 4},
     )
