@@ -13,7 +13,6 @@ from plotly.basedatatypes import BaseFigure
 from viz.terms import TERMS
 from viz.theme import Figure
 
-NOTHING: Mapping[str, str] = {}
 EXPLAINED = {"programs?": "program", "blocks": "block", "lanes?": "lane"}
 
 
@@ -33,13 +32,13 @@ def bold(text: str) -> str:
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
 
 
-def headline(text: str, badge: str, *, alive: bool, title: str = "", terms: Mapping[str, str] = NOTHING) -> None:
+def headline(text: str, badge: str, *, alive: bool, title: str = "", terms: Mapping[str, str] | None = None) -> None:
     """The sentence of a page, its numbers between double asterisks, and beside it what the page speaks of.
 
     `terms` are words of the page's own to explain, as patterns, with a sentence each.
     """
     html = bold(text)
-    for word, sentence in ({word: TERMS[term] for word, term in EXPLAINED.items()} | dict(terms)).items():
+    for word, sentence in ({word: TERMS[term] for word, term in EXPLAINED.items()} | dict(terms or {})).items():
         help_text = escape(sentence, quote=True)
         html = re.sub(rf"\b({word})\b(?![^<]*>)", rf'<abbr title="{help_text}">\1</abbr>', html, count=1)
     st.html(
