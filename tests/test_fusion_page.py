@@ -172,9 +172,9 @@ class Pretending:
         raise WorkerError("not here")
 
 
-def waited(app: AppTest) -> AppTest:
+def waited(app: AppTest, seconds: float = 20) -> AppTest:
     campaign: Campaign = app.session_state["fusion.campaign"]
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + seconds
     while campaign.state == "running" and time.monotonic() < ends:
         time.sleep(0.02)
     return checked(app.run())
