@@ -59,7 +59,7 @@ def _ways(found: Found, style: Style) -> None:
     traffic = ways.traffic(point.request, point.direction)
     moved = sum(step.moved for step in traffic.fused) if traffic else 0
     floor = point.copy.median if point.copy and moved else None
-    said = f"dashed: {seconds_text(floor)}, the floor: a copy that moves the same {bytes_text(moved)}" if floor else ""
+    said = f"dashed: {seconds_text(floor)}, about the floor: a copy that moves the same {bytes_text(moved)}" if floor else ""
     title("Time on the GPU", f"{found.origin}; median, the line spans 60 % of the samples; L2 cleared before each")
     chart(ways_figure([way(found, one) for one in point.timed], floor, said, style), "ways", "Time of every implementation")
     rows = [_row(found, one) for one in point.timed]
@@ -78,8 +78,8 @@ def _ways(found: Found, style: Style) -> None:
     st.html(table(heads, rows))
     st.caption(
         "On the GPU: by events, below 100 µs in a graph, where gaps between launches do not count. Host: until the call "
-        "returns on the CPU. First call: with what is compiled. Rounding: the worst element's part of what float64 allows; PyTorch "
-        "rounds after every step and may exceed what one fused kernel may."
+        "returns on the CPU. First call: with what is compiled. Rounding: the worst element's part of what float64 allows; "
+        "PyTorch rounds after every step and may exceed what one fused kernel may."
     )
 
 
