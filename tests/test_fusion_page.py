@@ -90,6 +90,7 @@ def test_gradients_and_the_module_are_compared(direction):
     assert "instead of" in text
     assert "peak memory" in text
     assert "NVIDIA H200 · recorded" in text
+    assert "Gradients compared with float64: the worst element takes" in text
 
 
 @pytest.mark.parametrize("tab", ["Other ways", "Kernels on a time axis", "What binds", "Roofline", "Sweep", "Take it along"])
