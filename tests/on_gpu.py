@@ -96,3 +96,44 @@ def poison() -> None:
 
     torch.ones(10, device="cuda").index_put_((torch.tensor([2**40], device="cuda"),), torch.tensor(1.0, device="cuda"))
     torch.cuda.synchronize()
+
+
+def measured_wrong(request_: Request, gpu):
+    """A measurement with a kernel that is wrong in one element of thousands."""
+    from kernels.measure import ways
+    from kernels.measure.point import Task, measure
+
+    right = ways.functions
+
+    def planted(asked: Request):
+        found = right(asked)
+        title, function = found["triton"]
+
+        def wrong(**inputs):
+            output = function(**inputs)
+            output.view(-1)[len(output) // 2] += 0.01
+            return output
+
+        return found | {"triton": (title, wrong)}
+
+    ways.functions = planted
+    try:
+        return measure(Task(request_, "forward", ("pytorch", "triton"), brief=True), gpu)
+    finally:
+        ways.functions = right
+
+
+def against_do_bench(request_: Request, gpu) -> tuple[float, float]:
+    """Seconds of the Triton kernel by this program, and by Triton's own bench of the same launch."""
+    import torch
+    from triton.testing import do_bench
+
+    from kernels.measure import ways
+    from kernels.measure.point import Task, measure
+
+    ours = measure(Task(request_, "forward", ("pytorch", "triton")), gpu).way("triton").events.median
+    operator, inputs = request_.description, ways.inputs_of(request_, "forward")
+    with torch.no_grad():
+        call = ways.caller(request_, "forward", lambda **given: operator.wrapper(**given, tiling=request_.tiling), inputs)
+        theirs = do_bench(call, warmup=100, rep=300, return_mode="median") / 1000
+    return ours, theirs

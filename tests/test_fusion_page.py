@@ -90,6 +90,7 @@ def test_gradients_and_the_module_are_compared(direction):
     assert "instead of" in text
     assert "peak memory" in text
     assert "NVIDIA H200 · recorded" in text
+    assert "Gradients compared with float64: the worst element takes" in text
 
 
 @pytest.mark.parametrize("tab", ["Other ways", "Kernels on a time axis", "What binds", "Roofline", "Sweep", "Take it along"])
@@ -172,9 +173,9 @@ class Pretending:
         raise WorkerError("not here")
 
 
-def waited(app: AppTest) -> AppTest:
+def waited(app: AppTest, seconds: float = 20) -> AppTest:
     campaign: Campaign = app.session_state["fusion.campaign"]
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + seconds
     while campaign.state == "running" and time.monotonic() < ends:
         time.sleep(0.02)
     return checked(app.run())
@@ -262,3 +263,34 @@ def test_a_run_taken_along_is_the_file_itself():
     from kernels.measure.records import plain
 
     assert runs.parsed(json.dumps(plain(run)), "x") == run
+
+
+EXTREMES = [
+    {"operator": "vector_add", "n_elements": "0"},
+    {"operator": "vector_add", "n_elements": str(2**40), "dtype": "bfloat16"},
+    {"operator": "elementwise_chain", "n_elements": "1", "BLOCK_SIZE": "3"},
+    {"operator": "softmax", "rows": "0", "columns": "1"},
+    {"operator": "softmax", "rows": "1", "columns": str(2**20)},
+    {"operator": "rms_norm", "rows": str(2**20), "columns": str(2**20), "direction": "both"},
+    {"operator": "rms_norm", "rows": "1", "columns": "1", "direction": "module"},
+    {"operator": "rms_norm", "rows": "0", "columns": "0", "direction": "backward"},
+    {"operator": "matmul_relu", "m": "1", "n": "1", "k": "1"},
+    {"operator": "matmul_relu", "m": "0", "n": "7", "k": "0", "BLOCK_M": "5"},
+    {"operator": "matmul_relu", "m": str(2**20), "n": str(2**20), "k": "2"},
+]
+
+
+@pytest.mark.parametrize("tab", ["Sweep", "Take it along"])
+@pytest.mark.parametrize("texts", EXTREMES, ids=str)
+def test_extreme_sizes_leave_sentences(texts, tab):
+    app = fusion(**texts)
+    app.session_state["fusion.tabs"] = tab
+    checked(app.run())
+
+
+@pytest.mark.parametrize("texts", EXTREMES, ids=str)
+def test_extreme_sizes_can_be_asked_of_a_gpu(texts, pretending):
+    app = fusion(**texts)
+    if not app.button(key="fusion.go").disabled:
+        checked(app.button(key="fusion.go").click().run())
+        waited(app)

@@ -47,7 +47,7 @@ def ways_figure(ways: Sequence[Way], floor: float | None, floor_words: str, styl
         "hovertext": [_hover(way) for way in ways],
         "hoverinfo": "text",
     }
-    notes = [_value(way, place, style) for place, way in enumerate(ways)]
+    notes = [_value(way, place, floor or 0.0, longest, style) for place, way in enumerate(ways)]
     shapes = []
     if floor:
         dash = {"color": style.text, "width": 2, "dash": "dash"}
@@ -78,12 +78,14 @@ def _hover(way: Way) -> str:
     return f"<b>{way.title}</b>: {seconds_text(way.median)}<br>{between}"
 
 
-def _value(way: Way, place: int, style: Style) -> dict[str, Any]:
+def _value(way: Way, place: int, floor: float, longest: float, style: Style) -> dict[str, Any]:
+    end = way.high or way.median or 0.0
+    end = floor if end <= floor < end + 0.15 * longest else end  # never under the dashed line
     text = f"<b>{seconds_text(way.median)}</b>" if way.median is not None else "-"
     if way.problem:
         text += f" <span style='color:{style.muted}'>{way.problem[:110]}</span>"
     big = {"size": style.size * 1.08, "color": style.text}
-    return note(text, way.high or way.median or 0, place, style, xanchor="left", xshift=style.px(10), font=big)
+    return note(text, end, place, style, xanchor="left", xshift=style.px(10), font=big)
 
 
 def timeline_figure(rows: Sequence[tuple[Way, Sequence[tuple[str, float, float]]]], style: Style) -> Figure:

@@ -94,13 +94,14 @@ def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Poi
     spreads = by_events([*calls, *([copy] if copy else [])], clear, 1 if task.brief else ROUNDS)
     after = state(gpu.uuid)
     progress(done := done + 1, steps)
+    copied = _by_its_method(copy, spreads[-1], clear) if copy else None
     for (way, ready), events in zip(able.items(), spreads, strict=False):
         first[way] = _detailed(first[way], ready, events, clear, profile=not task.brief)
         progress(done := done + 1, steps)
     timed = tuple(first.values())
     return task.point(
         timed=timed,
-        copy=spreads[-1] if copy else None,
+        copy=copied,
         copy_bytes=moved,
         before=before,
         after=after,
@@ -162,6 +163,11 @@ def _copy_beside(request: Request, direction: str) -> tuple[Any, int | None]:
     traffic = ways.traffic(request, direction)
     moved = sum(step.moved for step in traffic.fused) if traffic else 0
     return copy_call(moved) if moved else (None, None)
+
+
+def _by_its_method(copy: Any, events: Spread, clear: Clearing) -> Spread:
+    """The copy's time as an implementation's of that length would be taken."""
+    return (by_graph(copy, clear) if events.median < SHORT else None) or events
 
 
 def _detailed(timed: Timed, ready: ways.Ready, events: Spread, clear: Clearing, *, profile: bool) -> Timed:

@@ -122,6 +122,22 @@ def _wrong(found: Found, timed: Timed) -> str | None:
     return verdicts.invalid(timed, found.point, found.run.roofs, found.run.device)
 
 
+def _gradients(point: Point) -> None:
+    """How far the gradients are from float64: of the Triton kernels, and of PyTorch's own steps."""
+    known = [(one, point.way(one)) for one in ("triton", "pytorch")]
+    shares = {name: timed.share for name, timed in known if timed and timed.share is not None}
+    if "triton" in shares:
+        theirs = f"; PyTorch's steps {_times(shares['pytorch'])}" if "pytorch" in shares else ""
+        text = (
+            f"Gradients compared with float64: the worst element takes **{_times(shares['triton'])}** of what rounding allows"
+        )
+        _parts.say(f"{text}{theirs}.", "good" if shares["triton"] <= 1 else "fault")
+
+
+def _times(share: float) -> str:
+    return f"{share:.0%}" if share < 2 else f"{share:.1f} times"
+
+
 def remarks(found: Found | None) -> None:
     """What makes the figures doubtful, and why the ratio is not the one that bytes predict."""
     if not found:
@@ -133,6 +149,8 @@ def remarks(found: Found | None) -> None:
         wrong = timed.problem or _wrong(found, timed)
         if wrong:
             _parts.say(f"{timed.title}: {wrong}", "fault")
+    if point.direction != "forward":
+        _gradients(point)
     for note in point.notes:
         _parts.say(f"Disturbed: {note}", "refusal")
     why = verdicts.explanation(point, found.run.roofs)

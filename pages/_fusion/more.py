@@ -59,27 +59,41 @@ def _ways(found: Found, style: Style) -> None:
     traffic = ways.traffic(point.request, point.direction)
     moved = sum(step.moved for step in traffic.fused) if traffic else 0
     floor = point.copy.median if point.copy and moved else None
-    said = f"dashed: {seconds_text(floor)}, the floor: a copy that moves the same {bytes_text(moved)}" if floor else ""
+    said = f"dashed: {seconds_text(floor)}, about the floor: a copy that moves the same {bytes_text(moved)}" if floor else ""
     title("Time on the GPU", f"{found.origin}; median, the line spans 60 % of the samples; L2 cleared before each")
     chart(ways_figure([way(found, one) for one in point.timed], floor, said, style), "ways", "Time of every implementation")
     rows = [_row(found, one) for one in point.timed]
-    heads = ("", "kernel time", "samples", "host time", "first call", "kernels", "peak memory", "rounding")
+    heads = (
+        "",
+        "on the GPU",
+        "60 % of samples",
+        "by events",
+        "in a graph",
+        "host",
+        "first call",
+        "kernels",
+        "peak memory",
+        "rounding",
+    )
     st.html(table(heads, rows))
     st.caption(
-        "Host time: until the call returns on the CPU. First call: with what is compiled. Rounding: the worst element's part "
-        "of what float64 allows; PyTorch rounds after every step and may exceed what one fused kernel may."
+        "On the GPU: by events, below 100 µs in a graph, where gaps between launches do not count. Host: until the call "
+        "returns on the CPU. First call: with what is compiled. Rounding: the worst element's part of what float64 allows; "
+        "PyTorch rounds after every step and may exceed what one fused kernel may."
     )
 
 
 def _row(found: Found, timed: Timed) -> tuple[str, ...]:
     spread = timed.kernel
     if spread is None:
-        return (timed.title, "-", timed.problem or "", "", "", "", "", "")
+        return (timed.title, "-", timed.problem or "")
     between = f"{seconds_text(spread.low)} to {seconds_text(spread.high)}"
     return (
         timed.title,
         seconds_text(spread.median),
-        f"{between}, n = {spread.n}, by {timed.method}",
+        f"{between}, n = {spread.n}",
+        seconds_text(timed.events.median) if timed.events else "-",
+        seconds_text(timed.graph.median) if timed.graph else "-",
         seconds_text(timed.host.median) if timed.host else "-",
         seconds_text(timed.compile_seconds) if timed.compile_seconds is not None else "-",
         str(len(timed.kernels)) if timed.kernels else "-",
