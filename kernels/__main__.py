@@ -6,7 +6,7 @@ import sys
 COMMANDS = {
     "list": "the operators and their sizes",
     "trace": "offsets, masks and values of chosen programs of a kernel",
-    "compile": "whether a launch would be accepted on a target, and why not",
+    "compile": "what a launch builds for any target: registers, spills, layouts, PTX, SASS; or why it is refused",
     "bench": "fused against unfused: time, bytes, kernels, on the attached GPU",
     "record": "makes the shipped pictures of the examples again",
 }

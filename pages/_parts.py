@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -32,11 +32,14 @@ def bold(text: str) -> str:
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
 
 
-def headline(text: str, badge: str, *, alive: bool, title: str = "") -> None:
-    """The sentence of a page, its numbers between double asterisks, and beside it what the page speaks of."""
+def headline(text: str, badge: str, *, alive: bool, title: str = "", terms: Mapping[str, str] | None = None) -> None:
+    """The sentence of a page, its numbers between double asterisks, and beside it what the page speaks of.
+
+    `terms` are words of the page's own to explain, as patterns, with a sentence each.
+    """
     html = bold(text)
-    for word, term in EXPLAINED.items():
-        help_text = escape(TERMS[term], quote=True)
+    for word, sentence in ({word: TERMS[term] for word, term in EXPLAINED.items()} | dict(terms or {})).items():
+        help_text = escape(sentence, quote=True)
         html = re.sub(rf"\b({word})\b(?![^<]*>)", rf'<abbr title="{help_text}">\1</abbr>', html, count=1)
     st.html(
         f'<div class="headline"><span class="story">{html}</span>'

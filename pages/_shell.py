@@ -25,6 +25,7 @@ def pages() -> list[st.Page]:
     return [
         st.Page(HERE / "launch.py", title="Launch", default=True),
         st.Page(HERE / "fusion.py", title="Fused vs unfused"),
+        st.Page(HERE / "hardware.py", title="Hardware"),
         st.Page(HERE / "runs.py", title="Runs"),
     ]
 

@@ -67,14 +67,19 @@ def verdict(launch: Launch, target: Target) -> Verdict:
     """Asks the hardware's limits and Triton's compiler."""
     if reason := refusal(launch, target):
         return Verdict(False, target.name, "hardware", reason)
+    return judged(launch, target)[0]
+
+
+def judged(launch: Launch, target: Target) -> tuple[Verdict, Any]:
+    """The verdict, and what Triton built: None where it refuses, there all the same where the hardware alone does."""
+    reason = refusal(launch, target)
     try:
         compiled = build(launch, target)
     except Exception as error:
-        reason, line = in_words(error, launch)
-        return Verdict(False, target.name, "Triton", reason, line)
-    if reason := shared_refusal(compiled.metadata.shared, target):
-        return Verdict(False, target.name, "hardware", reason)
-    return Verdict(True, target.name)
+        who, words = ("hardware", (reason, None)) if reason else ("Triton", in_words(error, launch))
+        return Verdict(False, target.name, who, *words), None
+    reason = reason or shared_refusal(compiled.metadata.shared, target)
+    return Verdict(reason is None, target.name, reason and "hardware", reason), compiled
 
 
 def in_words(error: BaseException, launch: Launch) -> tuple[str, int | None]:

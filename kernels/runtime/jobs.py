@@ -24,7 +24,8 @@ class TaskError(RuntimeError):
 
 
 @contextlib.contextmanager
-def _in_words() -> Iterator[None]:
+def in_words() -> Iterator[None]:
+    """Turns every error into a TaskError whose text is one sentence."""
     try:
         yield
     except Exception as error:
@@ -48,7 +49,7 @@ def picture_job(request: Request, chosen: int, step: int | None, lane: int, limi
     """In the trace worker: see `draw`."""
     from .draw import draw
 
-    with _in_words():
+    with in_words():
         return draw(request, chosen, step, lane, limits, alone)
 
 
@@ -56,7 +57,7 @@ def origin_job(request: Request, argument: str, element: int) -> Origin:
     """In the trace worker: see `origin`."""
     from .provenance import origin
 
-    with _in_words():
+    with in_words():
         return origin(request, argument, element)
 
 
@@ -64,7 +65,7 @@ def wrap_job(request: Request) -> Wrap | None:
     """In the trace worker: see `wrap`."""
     from .wrap import wrap
 
-    with _in_words():
+    with in_words():
         return wrap(request)
 
 
@@ -72,7 +73,7 @@ def verdict_job(request: Request, target: Target) -> Verdict:
     """In the compile worker: see `verdict`."""
     from .compile import verdict
 
-    with _in_words():
+    with in_words():
         return verdict(request.launch(), target)
 
 
@@ -88,5 +89,5 @@ def launch_job(request: Request, device: str, progress: str | None = None) -> Re
     def report(done: int, programs: int) -> None:
         Path(progress).write_text(f"{done} {programs}")
 
-    with _in_words():
+    with in_words():
         return launch_once(request, device, report if progress else None)

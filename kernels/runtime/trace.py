@@ -43,11 +43,13 @@ def trace(
     watched: Program | None = None,
     poison: Mapping[str, Iterable[int]] | None = None,
     dropped: Callable[[str, str, np.ndarray], None] | None = None,
+    strict: bool = False,
 ) -> Trace:
     """Runs these programs of the launch, in this order, on fresh virtual memory.
 
     `watched` is the program whose variables are recorded after every statement; `poison` makes elements of inputs NaN, which
-    shows what depends on them; `dropped` gets (kind, argument, offsets in bounds) of accesses that are not kept.
+    shows what depends on them; `dropped` gets (kind, argument, offsets in bounds) of accesses that are not kept. With `strict`
+    blocks must be powers of two, as Triton has it.
 
     Raises InterpreterError where the kernel itself fails.
     """
@@ -55,7 +57,7 @@ def trace(
     ours.repair()
     memory = _memory(launch, seed, what_if, poison or {})
     recorder = _Recorder(launch, tuple(programs), memory, what_if, limits, watched, dropped)
-    complete = recorder.run() if programs else True
+    complete = recorder.run(strict) if programs else True
     return Trace(
         tuple(programs),
         tuple(recorder.accesses),
@@ -109,7 +111,7 @@ class _Recorder:
         self.definition_line = 0
         self.lines: dict[int, int] = {}
 
-    def run(self) -> bool:
+    def run(self, strict: bool) -> bool:
         """Runs all programs; False where the time limit ended it."""
         kernel = self.launch.kernel
         function, self.lines = probed(kernel)
@@ -117,7 +119,8 @@ class _Recorder:
         watch(kernel, self.step, self.turns)
         arguments = {**self.launch.arguments, **self.memory, **resolved(self.launch.constants)}
         executor = interpreter.GridExecutor(function, kernel.arg_names, (len(self.programs), 1, 1))
-        with ours.relaxed(), ours.unsanitized(), ours.others_seen(self._note_other), self._hooks():
+        blocks = contextlib.nullcontext() if strict else ours.relaxed()
+        with blocks, ours.unsanitized(), ours.others_seen(self._note_other), self._hooks():
             try:
                 with np.errstate(all="ignore"):
                     executor(**arguments)

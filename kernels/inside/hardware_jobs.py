@@ -1,0 +1,60 @@
+"""The tasks of workers that look at the hardware's side of a launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..runtime.device import Gpu, Target
+from ..runtime.jobs import in_words
+from ..runtime.request import Request
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+    from .schedule import Schedule
+    from .sector_counters import Counts
+    from .threads import Threads
+
+
+def analysis_job(request: Request, target: Target) -> Analysis:
+    """In the compile worker: see `analysis`."""
+    from .analysis import analysis
+
+    with in_words():
+        return analysis(request, target)
+
+
+def variants_job(requests: tuple[Request, ...], target: Target, progress: str | None = None) -> tuple[Analysis, ...]:
+    """In the compile worker: `analysis` of each request. Progress goes to a file."""
+    from .analysis import analysis
+
+    found = []
+    for number, request in enumerate(requests):
+        if progress:
+            Path(progress).write_text(f"{number} {len(requests)}")
+        found.append(analysis(request, target))
+    return tuple(found)
+
+
+def threads_job(request: Request, target: Target, progress: str | None = None) -> Threads:
+    """In a device worker: see `read_threads`."""
+    from .threads import read_threads
+
+    with in_words():
+        return read_threads(request, target)
+
+
+def schedule_job(request: Request, target: Target, progress: str | None = None) -> Schedule:
+    """In a device worker: see `run_schedule`."""
+    from .schedule import run_schedule
+
+    with in_words():
+        return run_schedule(request, target)
+
+
+def counts_job(request: Request, gpu: Gpu, progress: str | None = None) -> tuple[Counts | None, str]:
+    """In a device worker, in line with other launches: see `counts`."""
+    from .sector_counters import counts
+
+    with in_words():
+        return counts(request, gpu)

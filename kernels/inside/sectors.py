@@ -1,0 +1,143 @@
+"""Which 32-byte sectors of memory each warp's loads and stores touch: a model of the hardware's coalescing.
+
+A warp's instruction asks for the sectors that its 32 lanes touch, each once; four sectors are a 128-byte line. What another
+instruction or another warp asked for before is not remembered here: a cache may have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+
+import numpy as np
+
+from ..operator import ITEMSIZE, Expected, Tensor
+from ..runtime.records import unravel
+from ..runtime.request import Request
+from .held import Held
+from .layouts import Owners, owners, understood
+
+SECTOR, LINE = 32, 128
+PATTERNS = {
+    "launched": "as launched",
+    "second": "every second element",
+    "transposed": "transposed: down the columns",
+    "column": "every 32nd element: a column",
+}
+ACCESSES = 4096
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What one load or store of a program touches.
+
+    width     -- bytes a lane moves with one instruction
+    addresses -- [warp, instruction, lane] byte addresses, from the tensor's start; lanes that touch nothing are -1
+    asked     -- sectors that all instructions of all warps ask for; `needed` the different ones among them
+    useful    -- bytes that the program wants
+    """
+
+    width: int
+    addresses: np.ndarray
+    asked: int
+    needed: int
+    requests: int
+    lines: int
+    useful: int
+
+    @property
+    def efficiency(self) -> float | None:
+        """Bytes wanted over bytes asked for; None where nothing is."""
+        return self.useful / (self.asked * SECTOR) if self.asked else None
+
+
+def expected(request: Request, program: int, tensor: Held) -> tuple[Expected, Tensor] | None:
+    """The first access of a program that this tensor stands for; None where it has none among its first few thousand."""
+    launch, operator = request.launch(), request.description
+    kind = "store" if tensor.kind == "store" else "load"
+    found: Iterator[Expected] = islice(
+        operator.accesses(request.problem, request.tiling, unravel(program, launch.grid)), ACCESSES
+    )
+    first = next((one for one in found if (one.kind, one.argument) == (kind, tensor.argument)), None)
+    return (first, launch.tensors[tensor.argument]) if first else None
+
+
+def patterns(tensor: Tensor) -> tuple[str, ...]:
+    """The ways to lay a tensor out that make sense for its rank."""
+    return ("launched", "second", "transposed" if len(tensor.shape) == 2 else "column")
+
+
+def laid_out(offsets: np.ndarray, tensor: Tensor, pattern: str) -> np.ndarray:
+    """The offsets of the same elements where the tensor lay otherwise in memory, in elements."""
+    if pattern == "second":
+        return offsets * 2
+    if pattern == "transposed":
+        row, column = np.divmod(offsets, tensor.shape[-1])
+        return column * prod(tensor.shape[:-1]) + row
+    return offsets * 32 if pattern == "column" else offsets
+
+
+def touched(access: Expected, tensor: Tensor, held: Held, width: int, pattern: str = "launched") -> Touched:
+    """What the access touches where its tensor lies by that pattern; one that is not contiguous is read element by element."""
+    itemsize = ITEMSIZE[tensor.dtype]
+    offsets = laid_out(np.broadcast_to(access.offsets, held.shape), tensor, pattern).reshape(-1)
+    live = np.broadcast_to(access.mask, held.shape).reshape(-1)
+    who = owners(held.layout, held.shape)
+    each = max(width // itemsize, 1) if pattern == "launched" else 1
+    return _touched(who, offsets * itemsize, live, itemsize, each, once=held.kind == "store")
+
+
+MOST_PROGRAMS = 2**14
+
+
+def whole(request: Request, tensors: Sequence[tuple[Held, int]], kind: str) -> Touched | None:
+    """What all loads, or all stores, of all programs ask for; tensors come with the width of their instructions.
+
+    None where a tensor's layout is not understood, or where the programs are too many. `addresses` are left out; `needed`
+    and `lines` are sums over accesses, since one program does not know what another one fetched.
+    """
+    launch, operator = request.launch(), request.description
+    held = {one.argument: (one, width) for one, width in tensors if (one.kind == "store") == (kind == "store")}
+    if launch.programs > MOST_PROGRAMS or not all(understood(one.layout) for one, _ in held.values()):
+        return None
+    known: dict[tuple[object, ...], Touched] = {}
+    total = np.zeros(5, np.int64)
+    for number in range(launch.programs):
+        for access in operator.accesses(request.problem, request.tiling, unravel(number, launch.grid)):
+            if access.kind != kind or access.argument not in held:
+                continue
+            one, width = held[access.argument]
+            tensor = launch.tensors[access.argument]
+            start = int(np.min(access.offsets))
+            away = start * ITEMSIZE[tensor.dtype] % LINE
+            same = (access.argument, away, (access.offsets - start).tobytes(), np.asarray(access.mask).tobytes())
+            if same not in known:
+                known[same] = touched(access, tensor, one, width)
+            found = known[same]
+            total += (found.asked, found.needed, found.requests, found.lines, found.useful)
+    return Touched(0, np.empty((0, 0, 0), np.int64), *(int(amount) for amount in total))
+
+
+def _touched(who: Owners, addresses: np.ndarray, live: np.ndarray, itemsize: int, each: int, *, once: bool) -> Touched:
+    """`each` elements a lane and instruction; with `once`, an element that several threads hold is touched by the first."""
+    first = who.elements[:, :, ::each]
+    here = live[first]
+    if once and who.copies() > 1:
+        threads, _ = who.first()
+        own = np.arange(who.warps * who.lanes).reshape(who.warps, who.lanes, 1)
+        here = here & (threads[first] == own)
+    found = np.where(here, addresses[first], -1).transpose(0, 2, 1)
+    sectors = np.sort(np.where(found >= 0, found // SECTOR, -1), axis=-1)
+    new = np.diff(sectors, axis=-1, prepend=-1) > 0
+    wanted = np.unique(addresses[live] // SECTOR)
+    return Touched(
+        width=each * itemsize,
+        addresses=found,
+        asked=int(new.sum()),
+        needed=int(wanted.size),
+        requests=int((found >= 0).any(axis=-1).sum()),
+        lines=int(np.unique(wanted * SECTOR // LINE).size),
+        useful=int(live.sum()) * itemsize,
+    )

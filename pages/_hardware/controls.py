@@ -1,0 +1,73 @@
+"""The sidebar of the hardware page: the launch, and the GPU that it is looked at on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from kernels import operators
+from kernels.inside.examples import EXAMPLES
+from kernels.operator import Size
+from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS
+from pages._controls import dtype, number
+
+from .state import KEPT, SHOWN, Shown, gpu_names, state
+
+
+def controls(shown: Shown) -> None:
+    """Draws the sidebar; every change goes through the state."""
+    st.markdown("#### Triton explorer")
+    _operator(shown)
+    _sizes(shown)
+    dtype(state, shown.request, KEPT)
+    _examples(shown)
+    names = gpu_names()
+    st.selectbox(
+        "GPU",
+        names,
+        index=names.index(shown.gpu),
+        key=state.key("gpu"),
+        on_change=state.typed,
+        args=("gpu", SHOWN),
+        help="The GPU whose facts are used; the kernel is compiled for it. Without one attached nothing is launched.",
+    )
+
+
+def _operator(shown: Shown) -> None:
+    titles = {name: operator.title for name, operator in operators().items()}
+    names, key = list(titles), state.key("operator")
+
+    def chosen() -> None:
+        state.start_over({"operator": st.session_state[key], "gpu": shown.gpu})
+
+    index = names.index(shown.request.operator)
+    st.selectbox("Operator", names, index=index, key=key, on_change=chosen, format_func=titles.get)
+
+
+def _sizes(shown: Shown) -> None:
+    operator, request = shown.request.description, shown.request
+    fields = [(size, request.problem[size.name], size.maximum) for size in operator.sizes]
+    fields += [(block, request.tiling[block.name], _largest(block)) for block in operator.blocks]
+    fields.append((NUM_WARPS, request.tiling.num_warps, NUM_WARPS.maximum))
+    wide = 1 if len(fields) == 3 else 2
+    places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
+    for (size, value, maximum), place in zip(fields, places, strict=False):
+        number(state, size, value, place, maximum)
+
+
+def _largest(block: Size) -> int:
+    return BLOCK_MAXIMUM if block.name.startswith("BLOCK") else block.maximum
+
+
+def _examples(shown: Shown) -> None:
+    name = shown.request.operator
+    found = {example.title: example for example in EXAMPLES.get(name, ())}
+    active = next((title for title, one in found.items() if one.request(name) == shown.request), None)
+    key = f"{state.key('example')}.{active}"  # what is typed elsewhere chooses and unchooses examples
+
+    def chosen() -> None:
+        if st.session_state[key]:
+            state.start_over({"operator": name, **found[st.session_state[key]].texts, "gpu": shown.gpu})
+
+    st.pills("Examples", list(found), default=active, key=key, on_change=chosen)
+    if active:
+        st.caption(found[active].lesson)

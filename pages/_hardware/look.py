@@ -1,0 +1,131 @@
+"""What the hardware page asks the workers: the compiled kernel, and what instrumented launches told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from kernels.inside.analysis import Analysis
+from kernels.inside.facts import CHIPS, Chip, of_gpu
+from kernels.inside.hardware_jobs import analysis_job, schedule_job, threads_job
+from kernels.inside.recordings import nearest, recorded
+from kernels.inside.schedule import Schedule
+from kernels.inside.threads import Threads
+from kernels.language import MISSING
+from kernels.runtime.background import Background
+from kernels.runtime.compile import Verdict
+from kernels.runtime.device import Gpu, Target, find_target
+from kernels.runtime.jobs import TaskError
+from kernels.runtime.request import Request
+from kernels.runtime.workers import WorkerError
+from pages import _shell
+from pages._gpus import gpus
+
+from .state import Shown, state
+
+COMPILE_SECONDS, LAUNCH_SECONDS = 30, 300
+
+
+def checkpoint() -> None:
+    """Lets a newer run of this session take over: reading the session's state is where Streamlit stops a stale run."""
+    st.session_state.get(f"{state.page}.settings")
+
+
+def gpu_of(shown: Shown) -> Gpu | None:
+    """The attached GPU that is shown; None where another one is."""
+    return next((gpu for gpu in gpus() if gpu.name == shown.gpu), None)
+
+
+def chip_of(shown: Shown) -> Chip:
+    """The facts of the GPU that is shown."""
+    gpu = gpu_of(shown)
+    return of_gpu(gpu) if gpu else CHIPS[shown.gpu]
+
+
+def target_of(shown: Shown) -> Target:
+    """What the kernel is compiled for."""
+    gpu = gpu_of(shown)
+    return gpu.target if gpu else find_target(CHIPS[shown.gpu].target)
+
+
+def analysis(request: Request, target: Target) -> Analysis:
+    """The compiled kernel; only a verdict where there is none."""
+    plain = request.without_change()
+    return _analysis(f"{plain!r} {target}", plain, target)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
+    if MISSING:
+        return Analysis(_target, Verdict(False, _target.name, "Triton", MISSING))
+    try:
+        worker = _shell.workers()["compile"]
+        return worker.call(analysis_job, _request, _target, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
+    except (TaskError, WorkerError) as error:
+        return Analysis(_target, Verdict(False, _target.name, "Triton", str(error)))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A schedule to draw: of these very settings, or of the recorded launch nearest to them, `instead`."""
+
+    schedule: Schedule
+    instead: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The instrumented launches that a person asked for, of a request on a GPU."""
+
+    request: Request
+    gpu: str
+    threads: Background
+    schedule: Background
+
+    @property
+    def waiting(self) -> bool:
+        return "waiting" in (self.threads.state, self.schedule.state)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why there is no result, a sentence each, the same one once."""
+        return tuple(dict.fromkeys(one.failure for one in (self.threads, self.schedule) if one.failure))
+
+
+def ask(shown: Shown, gpu: Gpu) -> None:
+    """Starts the instrumented launches."""
+    worker, request = _shell.workers()[gpu.worker], shown.request.without_change()
+    found = [Background(worker, job, request, gpu.target, seconds=LAUNCH_SECONDS) for job in (threads_job, schedule_job)]
+    st.session_state["hardware.asked"] = Asked(request, gpu.name, *found)
+
+
+def asked(shown: Shown) -> Asked | None:
+    """What was asked for these settings; None where nothing was, or of others."""
+    found: Asked | None = st.session_state.get("hardware.asked")
+    if found is None or (found.request, found.gpu) != (shown.request.without_change(), shown.gpu):
+        return None
+    return found
+
+
+def threads(shown: Shown) -> Threads | None:
+    """The threads that a real launch of these settings told; None where none was made."""
+    found = asked(shown)
+    return found.threads.result if found and found.threads.state == "done" else None
+
+
+def seen(shown: Shown) -> Seen | None:
+    """The schedule to draw; None where there is neither a launch nor a recorded one."""
+    found = asked(shown)
+    if found and found.schedule.state == "done":
+        return Seen(found.schedule.result)
+    exact = recorded(shown.request.without_change())
+    if exact:
+        return Seen(exact)
+    other = nearest(shown.request)
+    return Seen(other[1], _named(other[0])) if other else None
+
+
+def _named(key: dict[str, object]) -> str:
+    sizes = ", ".join(f"{name} = {value:,}" for name, value in key["sizes"].items())
+    return f"{sizes}, {key['dtype']}"
