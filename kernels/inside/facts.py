@@ -90,7 +90,7 @@ DEFAULT = "H200"
 CHIPS = {
     chip.name: chip
     for chip in (
-        _card("H200", 90, 132, 50, 141, 4800, 1980, "NVIDIA H200 data sheet; SMs, L2 and clock as an H200's driver tells them"),
+        _card("H200", 90, 132, 60, 141, 4800, 1980, "NVIDIA H200 data sheet; SMs, L2 and clock as an H200's driver tells them"),
         _card("H100 SXM", 90, 132, 50, 80, 3350, 1980, "NVIDIA H100 data sheet and architecture white paper"),
         _card("H100 PCIe", 90, 114, 50, 80, 2000, 1755, "NVIDIA H100 data sheet and architecture white paper"),
         _card("B200", 100, 148, None, 180, 8000, None, "NVIDIA DGX B200 data sheet (an eighth of the system)"),
