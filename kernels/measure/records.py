@@ -211,7 +211,12 @@ def built(kind: Any, value: Any, where: str = "run") -> Any:
         _expect(value, dict, where, "an object")
         return {key: built(inner[1], one, f"{where}.{key}") for key, one in value.items()}
     allowed = (int, float) if kind is float else kind
-    _expect(value, allowed, where, {float: "a number", int: "a whole number", str: "a text"}.get(kind, kind.__name__))
+    _expect(
+        value,
+        allowed,
+        where,
+        {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}.get(kind, kind.__name__),
+    )
     return kind(value)
 
 
@@ -228,7 +233,7 @@ def _built_dataclass(kind: Any, value: Any, where: str) -> Any:
 
 
 def _expect(value: Any, kind: Any, where: str, words: str) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"{where} is {str(value)[:40]!r} and not {words}")
     if isinstance(value, float) and value != value:
         raise ValueError(f"{where} is NaN")

@@ -1,0 +1,154 @@
+"""A report as text: a table for a terminal, markdown to paste into an issue; what names people and machines is taken out of the latter."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import socket
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .values import NOT_MEASURED, PASS, STAGES, Card, Report, Result, verdict, worst
+
+MARKS = {"PASS": "PASS", "WARN": "WARN", "FAIL": "FAIL", "NOT MEASURED": "  – "}
+COLOURS = {"PASS": "32", "WARN": "33", "FAIL": "31;1", "NOT MEASURED": "2"}
+WIDTH = 38
+
+
+def row(result: Result, *, colour: bool = False, where: str = "") -> str:
+    """One result in a line."""
+    mark = f"\x1b[{COLOURS[result.status]}m{MARKS[result.status]}\x1b[0m" if colour else MARKS[result.status]
+    title = f"{where}{result.title}"
+    return f"{mark}  {title:{WIDTH}}  {result.said}"
+
+
+def terminal(report: Report, *, colour: bool = False, width: int = 110) -> str:
+    """The verdict, what to do, the table with its limits, the cards' facts."""
+    lines = [verdict(report).replace("**", ""), f"{_about(report)}"]
+    lines += [f"  {line}" for line in steps(report)]
+    lines += [f"  {line}" for line in unseen(report)]
+    for stage, results in by_stage(report):
+        lines += ["", f"{stage}: {STAGES[stage]}"]
+        lines += _stage(report, results, colour=colour, width=width)
+    for card in report.cards:
+        lines += ["", f"GPU {card.index}: {card.name}"]
+        lines += [f"  {fact.name:36} {fact.value}  ({fact.source})" for fact in card.facts]
+    return "\n".join(lines)
+
+
+def _about(report: Report) -> str:
+    versions = ", ".join(f"{name} {value}" for name, value in report.versions.items())
+    kind = "quick check" if report.quick else "full check"
+    return f"{kind}, {report.seconds:.0f} s, {report.made[:16].replace('T', ' ')} UTC; {versions}"
+
+
+def steps(report: Report) -> list[str]:
+    """What to do, the worst first, no sentence twice."""
+    wrong = sorted((one for one in report.results if one.status in ("FAIL", "WARN") and one.step), key=lambda one: one.status)
+    return list(dict.fromkeys(f"-> {one.title}: {one.step}" for one in wrong))
+
+
+def unseen(report: Report) -> list[str]:
+    """What is said beside the thresholds of a model that this project has never run on."""
+    names = dict.fromkeys(card.name for card in report.cards if not card.seen)
+    return [
+        f"No run of this project has seen a {name}: its thresholds come from formulas and from other cards." for name in names
+    ]
+
+
+def by_stage(report: Report) -> Iterator[tuple[str, list[Result]]]:
+    """(stage, its results), in the order of the stages, those without results left out."""
+    for stage in STAGES:
+        found = [one for one in report.results if one.stage == stage]
+        if found:
+            yield stage, found
+
+
+def _stage(report: Report, results: Sequence[Result], *, colour: bool, width: int) -> Iterator[str]:
+    """One card: a line a result, its limit under it where it is not passed; several: a line a check, then what stands out."""
+    for group in grouped(results):
+        shown = [one for one in group if one.status not in (PASS, NOT_MEASURED)] if len(group) > 1 else group
+        if len(group) > 1:
+            status = worst([one.status for one in group])
+            yield row(_summary(group, status), colour=colour)
+        for one in shown:
+            where = f"GPU {_index(report.cards, one.gpu)}: " if len(group) > 1 else ""
+            yield row(one, colour=colour, where=where)
+            if one.limit and one.status not in (PASS, NOT_MEASURED):
+                yield from textwrap.wrap(
+                    f"limit: {one.limit} ({one.source})", width, initial_indent=" " * 8, subsequent_indent=" " * 15
+                )
+
+
+def grouped(results: Sequence[Result]) -> list[list[Result]]:
+    """Results of the same check on several cards together, in order."""
+    found: dict[str, list[Result]] = {}
+    for one in results:
+        found.setdefault(one.check, []).append(one)
+    return list(found.values())
+
+
+def _summary(group: Sequence[Result], status: str) -> Result:
+    from dataclasses import replace
+
+    values = [one.value for one in group if one.value is not None]
+    first = group[0]
+    said = f"{len(group)} GPUs" + (f": {min(values):,.4g} to {max(values):,.4g} {first.unit}" if values and first.unit else "")
+    return replace(first, status=status, said=said)
+
+
+def _index(cards: Sequence[Card], key: str) -> str:
+    return next((str(card.index) for card in cards if card.key == key), "?")
+
+
+def markdown(report: Report) -> str:
+    """The report to paste into an issue: no host name, user name or path in it, and no UUID."""
+    lines = [verdict(report), "", private(_about(report)), ""]
+    lines += [f"- {private(line.removeprefix('-> '))}" for line in steps(report)]
+    lines += [f"- {line}" for line in unseen(report)]
+    several = len(report.cards) > 1
+    lines += [
+        "",
+        f"| |{' GPU |' if several else ''} check | measured | limit | from |",
+        "|---|---|---|---|---|" + ("---|" if several else ""),
+    ]
+    for _, results in by_stage(report):
+        for one in results:
+            where = f" {_index(report.cards, one.gpu)} |" if several else ""
+            cells = " | ".join(_cell(private(text)) for text in (one.title, one.said, one.limit, one.source))
+            lines.append(f"| {one.status} |{where} {cells} |")
+    for card in report.cards:
+        lines += ["", f"**GPU {card.index}: {card.name}**", "", "| fact | value | from |", "|---|---|---|"]
+        told = [fact for fact in card.facts if fact.name not in ("UUID",)]
+        lines += [f"| {_cell(fact.name)} | {_cell(fact.value)} | {_cell(fact.source)} |" for fact in told]
+    lines += [
+        "",
+        "Made by `python -m kernels check --markdown`; `python -m torch.utils.collect_env` tells more of the machine.",
+    ]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def private(text: str) -> str:
+    """A text without what names a person or a machine: paths keep their last part, user and host become words."""
+    text = re.sub(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)(?:[\w.+@-]+[/\\])+([\w.+@-]*)", r"…/\1", text)
+    text = text.replace(str(Path.home()), "~") if len(str(Path.home())) > 2 else text
+    for name, word in (
+        (_user(), "<user>"),
+        (socket.gethostname(), "<host>"),
+        (socket.gethostname().partition(".")[0], "<host>"),
+    ):
+        if len(name) > 2 and name not in ("root", "localhost"):
+            text = re.sub(rf"\b{re.escape(name)}\b", word, text)
+    return text
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
