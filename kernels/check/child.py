@@ -1,4 +1,4 @@
-"""The parent's side of a process that checks: asked one check at a time; replaced where it dies, hangs, or loses its context."""
+"""The parent's side of a process that checks: asked a check at a time; replaced where it dies, hangs or loses its context."""
 
 from __future__ import annotations
 

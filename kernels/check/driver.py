@@ -1,4 +1,4 @@
-"""The first stage, without torch: the driver, NVML, the torch build against both, the environment; which kind of machine it is."""
+"""The first stage, without torch: the driver, NVML, the torch build against both, the environment; what machine it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The failures that people meet most, recognised by their message: the cause, and what to do. Facts from public issue trackers."""
+"""The failures that people meet most, recognised by their message: cause and fix. Facts from public issue trackers."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ FAILURES = (
         5,
         "Python's headers are missing",
         "Triton compiles a small C module, and Python.h is not installed (an embedded Python has none).",
-        "Install the headers of this very Python: apt install python3-dev (python3.12-dev, ...), or use a Python from uv, conda "
-        "or python.org.",
+        "Install the headers of this very Python: apt install python3-dev (python3.12-dev, ...), or use a Python from uv, "
+        "conda or python.org.",
         ("sgl-project/sglang#1117", "woct0rdho/triton-windows#156"),
         (r"Python\.h['\"]?:? ?(No such file|file not found)", r"cannot open (include|source) file:? ['\"]Python\.h"),
     ),
@@ -206,7 +206,7 @@ FAILURES = (
     Failure(
         16,
         "Kernels launched from several threads",
-        "A new thread starts on GPU 0, and Triton's autotuner keeps its arguments on the kernel: two threads disturb each other.",
+        "A new thread starts on GPU 0, and Triton's autotuner keeps its arguments on the kernel: threads disturb each other.",
         "Call torch.cuda.set_device in every thread, and hold one lock around first launches; Triton before 3.2 also loses its "
         "context in new threads.",
         ("triton-lang/triton#11494", "triton-lang/triton#3729", "mstar-project/mstar#180"),
@@ -259,8 +259,8 @@ FAILURES = (
         "An offset past 2^31, or a missing mask",
         "The kernel reads or writes where nothing is. Above 2^31 elements a 32-bit offset wraps to a negative one, which the "
         "mask lets through.",
-        "Cast tl.program_id to tl.int64 for large tensors, and see that every load and store has its mask. The process has to be "
-        "started again: its context is lost.",
+        "Cast tl.program_id to tl.int64 for large tensors, and see that every load and store has its mask. The process has to "
+        "be started again: its context is lost.",
         ("triton-lang/triton#832", "triton-lang/triton#1058", "deepspeedai/DeepSpeed#8590"),
         (r"illegal memory access", r"CUDA_ERROR_ILLEGAL_ADDRESS", r"misaligned address"),
     ),

@@ -58,7 +58,7 @@ def judged(
         what = f"PCIe {link[0]} x{link[1]}" if link else "the link"
         found = judge.against(here, speeds[name] / 1e9, limit, judge.LINK_SHARES, judge.MOST_LINK, what)
         if limit and found.value > judge.MOST_LINK * limit:
-            said = f"{found.value:,.4g} GB/s, more than PCIe {link[0]} x{link[1]} carries: another link (NVLink-C2C) joins host and GPU"
+            said = f"{found.value:,.4g} GB/s, more than PCIe {link[0]} x{link[1]} carries: another link joins host and GPU"
             found = replace(found, status=NOT_MEASURED, said=said, step="", threshold=None)
         yield (
             found

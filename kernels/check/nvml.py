@@ -1,4 +1,4 @@
-"""One card through NVML (the package nvidia-ml-py, module pynvml). What a card, a driver or a permission does not tell is None."""
+"""One card through NVML (the package nvidia-ml-py, module pynvml). What card, driver or permissions do not tell is None."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def _bold(text: str) -> str:
 def _row(report: Report, one: Result) -> str:
     index = next((f"GPU {card.index}: " for card in report.cards if card.key == one.gpu and len(report.cards) > 1), "")
     limit = f"{one.limit}; {one.source}" if one.limit else one.source
-    cells = f"<td>{escape(index + one.title)}</td><td>{escape(private(one.said))}</td><td class='limit'>{escape(private(limit))}</td>"
+    texts = [escape(private(text)) for text in (index + one.title, one.said, limit)]
+    cells = f"<td>{texts[0]}</td><td>{texts[1]}</td><td class='limit'>{texts[2]}</td>"
     return f"<tr><td class='status' style='color:{COLOURS[one.status]}'>{one.status}</td>{cells}</tr>"
 
 
@@ -124,7 +125,9 @@ def heat_map(report: Report) -> str:
             found = [one.status for one in report.of(card.key) if one.check == check]
             status = worst(found) if found else STATUSES[2]
             cells.append(
-                f"<td title='{escape(titles[check])}: {status}' style='background:{COLOURS[status]};color:#fff'>{status[0]}</td>"
+                f"<td title='{escape(titles[check])}: {status}' "
+                f"style='background:{COLOURS[status]};color:#fff'>{status[0]}</td>"
             )
         rows.append(f"<tr><th>GPU {card.index}</th>{''.join(cells)}</tr>")
-    return f"<figure><figcaption>GPU × check (hover for names)</figcaption><table><tr><th></th>{head}</tr>{''.join(rows)}</table></figure>"
+    body = f"<tr><th></th>{head}</tr>{''.join(rows)}"
+    return f"<figure><figcaption>GPU × check (hover for names)</figcaption><table>{body}</table></figure>"

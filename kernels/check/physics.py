@@ -152,7 +152,7 @@ def batch_seconds(call: Callable[[], Any], count: int) -> float:
 
 
 def matmul(context: Context) -> Iterator[Result]:
-    """cuBLAS in bfloat16 at two sizes, the better counts, against the tensor cores at the clock seen meanwhile; then Triton's."""
+    """cuBLAS in bfloat16, the better of two sizes, against the tensor cores at the clock seen meanwhile; then Triton's."""
     import torch
 
     gpu = context.gpu

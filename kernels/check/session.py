@@ -1,4 +1,4 @@
-"""The whole check: stages on this machine, then every card in a process of its own, then the cards together; results as they come."""
+"""The whole check: this machine, then every card in a process of its own, then the cards together; results as they come."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ BOUND_TO = "A card under dense matmul is held by its power limit: that is its de
 
 @dataclass(frozen=True)
 class Load:
-    """What was seen: samples of the card's state and (time, operations a second); watts, degrees, and counters before and after."""
+    """What was seen: samples of the card's state, (time, operations a second); watts, degrees, counters before and after."""
 
     samples: tuple[tuple[float, State], ...]
     rates: tuple[tuple[float, float], ...]
@@ -245,7 +245,8 @@ def after(found: Load, *, alive: bool) -> Result:
     if not alive:
         return replace(here, status=FAIL, said="a sum on the GPU is wrong", step=known(24).fix)
     errors, replays = (None if None in pair else pair[1] - pair[0] for pair in (found.uncorrected, found.replays))
-    said = f"answers; {errors if errors is not None else '?'} new memory errors, {replays if replays is not None else '?'} PCIe replays"
+    shown = ["?" if number is None else str(number) for number in (errors, replays)]
+    said = f"answers; {shown[0]} new memory errors, {shown[1]} PCIe replays"
     if errors:
         return replace(here, status=FAIL, said=said, step=known(24).fix)
     if replays:

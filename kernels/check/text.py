@@ -1,4 +1,4 @@
-"""A report as text: a table for a terminal, markdown to paste into an issue; what names people and machines is taken out of the latter."""
+"""A report as text: a table for a terminal, and markdown to paste into an issue, which names no person and no machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Triton needs around it to compile a launch: a C compiler, Python's headers, libcuda, ptxas, a cache folder that works."""
+"""What Triton needs around it to compile a launch: a C compiler, Python's headers, libcuda, ptxas, a cache folder."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _ptxas(check: str, title: str, given: str | None, folder: Path | None, arch:
 
 
 def _triton_folder() -> Path | None:
-    """The folder of the programs that Triton brings, without importing it; None where it is not installed or of another maker."""
+    """The folder of the programs that Triton brings, without importing it; None where there is none."""
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec("triton")
         for place in (spec.submodule_search_locations or ()) if spec else ():

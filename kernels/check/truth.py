@@ -37,7 +37,7 @@ def ragged(context: Context) -> Iterator[Result]:
 
 
 def ragged_add(kernel: Any, n: int, device: str, block: int = 1024) -> Result:
-    """A vector whose length no block divides, between cells that must stay as they are: the mask holds, and every bit is right."""
+    """A vector whose length no block divides, between cells that must stay as they are: mask and bits are right."""
     import torch
 
     here = Result(

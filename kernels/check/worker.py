@@ -1,4 +1,4 @@
-"""A process that checks: `python -m kernels.check.worker` reads tasks from its input and writes results, a line of JSON each."""
+"""A process that checks: `python -m kernels.check.worker` reads tasks and writes results, a line of JSON each."""
 
 from __future__ import annotations
 

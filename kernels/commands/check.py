@@ -1,4 +1,4 @@
-"""python -m kernels check: does Triton work here, are results right, is the GPU as fast as it should be, and what to do if not."""
+"""python -m kernels check: does Triton work here, are results right, is the GPU as fast as it should be; if not, what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""python -m kernels explain: what a message of torch, Triton or a driver means, and what to do; from arguments, a file or a pipe."""
+"""python -m kernels explain: what a message of torch, Triton or a driver means, and what to do about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def main(arguments: list[str]) -> int:
         print("\n\n".join(map(said, sorted(found, key=lambda one: one.number) if given.list else found)))
     else:
         print(
-            "None of the known failures has this message. `python -m kernels check` tries every stage, and names the one that fails."
+            "None of the known failures has this message. "
+            "`python -m kernels check` tries every stage, and names the one that fails."
         )
     return 0 if found else 1
 

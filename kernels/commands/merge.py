@@ -12,7 +12,7 @@ from .options import Parser
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the table; exit code 1 where a card failed or lies 10 % behind the best of its model, 3 for warnings, 4 for none."""
+    """Prints the table; exit code 1 where a card failed or is 10 % behind the best of its model, 3 for warnings, 4 for none."""
     parser = Parser(prog="python -m kernels merge", description=__doc__, epilog=main.__doc__)
     parser.add_argument("files", nargs="+", help="JSON files of `python -m kernels check --json FILE`")
     parser.add_argument("--json", action="store_true", help="a JSON list on standard output")
