@@ -1,4 +1,4 @@
-"""From torch to a right result, a step at a time: load torch and Triton, compile to PTX and machine code, load, launch, verify."""
+"""From torch to a right result, a step at a time: load torch and Triton, compile to PTX and cubin, load, launch, verify."""
 
 from __future__ import annotations
 

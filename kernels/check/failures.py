@@ -95,7 +95,11 @@ FAILURES = (
         "Install the headers of this very Python: apt install python3-dev (python3.12-dev, ...), or use a Python from uv, "
         "conda or python.org.",
         ("sgl-project/sglang#1117", "woct0rdho/triton-windows#156"),
-        (r"Python\.h['\"]?:? ?(No such file|file not found)", r"cannot open (include|source) file:? ['\"]Python\.h"),
+        (
+            r"Python\.h['\"]?:? ?(No such file|file not found)",
+            r"search for Python\.h",
+            r"cannot open (include|source) file:? ['\"]Python\.h",
+        ),
     ),
     Failure(
         6,

@@ -53,7 +53,8 @@ def unseen(report: Report) -> list[str]:
     """What is said beside the thresholds of a model that this project has never run on."""
     names = dict.fromkeys(card.name for card in report.cards if not card.seen)
     return [
-        f"No run of this project has seen a {name}: its thresholds come from formulas and from other cards." for name in names
+        f"No run of this project has seen this model, {name}: its thresholds come from formulas and from other cards."
+        for name in names
     ]
 
 

@@ -148,17 +148,18 @@ def exit_code(report: Report) -> int:
 
 def verdict(report: Report) -> str:
     """The first line: what the whole amounts to, numbers and names between double asterisks."""
+    stopped = "" if report.complete else f"**Stopped** after {len(report.results)} results. "
+    return stopped + _verdict(report, exit_code(report))
+
+
+def _verdict(report: Report, code: int) -> str:
     where = _where(report)
-    code = exit_code(report)
-    if not report.complete and code != 1:
-        return f"**Stopped** after {len(report.results)} results on {where}; what was measured is kept."
     if code == 4:
         return f"**No GPU could be measured**: {_why_no_gpu(report)}"
     titles = list(dict.fromkeys(one.title for one in report.results if one.status == (FAIL if code == 1 else WARN)))
     named = f"{', '.join(titles[:3])}{f' and {len(titles) - 3} more' if len(titles) > 3 else ''}"
     if code == 1:
-        number = report.count(FAIL)
-        return f"**Not OK**: {number} check{'' if number == 1 else 's'} failed on {where}: **{named}**."
+        return f"**Not OK**: {_checks(report.count(FAIL))} failed on {where}: **{named}**."
     if code == 3 and not titles:
         return f"**Not known**: nothing failed on {where}, but {', '.join(without(report)) or 'a part'} was not measured."
     unmeasured = report.count(NOT_MEASURED)
@@ -166,7 +167,11 @@ def verdict(report: Report) -> str:
     if code == 3:
         number = report.count(WARN)
         return f"**Works, with {number} warning{'' if number == 1 else 's'}** on {where}: {named}.{rest}"
-    return f"**OK**: {report.count(PASS)} checks passed on {where}.{rest}"
+    return f"**OK**: {_checks(report.count(PASS))} passed on {where}.{rest}"
+
+
+def _checks(number: int) -> str:
+    return f"{number} check{'' if number == 1 else 's'}"
 
 
 def _where(report: Report) -> str:

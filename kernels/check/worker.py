@@ -40,12 +40,15 @@ def main() -> None:
 
 
 def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """{"result": ...} for everything a check yields, then {"done": ...}; an error is {"failed": message, "text": all of it}."""
+    """{"result": ...} for everything a check yields, then {"done": ...}; an error is {"failed": message, "text": all of it}.
+
+    The function is "module:name" of this package, or of any other where the module has its full name.
+    """
     module, _, name = task["function"].partition(":")
     gpus = attached()
     context = Context(gpus[0] if gpus else None, task["quick"], task["mig"])
     try:
-        check = getattr(importlib.import_module(f"kernels.check.{module}"), name)
+        check = getattr(importlib.import_module(module if "." in module else f"kernels.check.{module}"), name)
         for result in check(context):
             yield {"result": plain(result)}
         _poisoned()  # gives back what the check held of the memory
