@@ -38,9 +38,7 @@ def cards(known: Sequence[Card], results: Sequence[Result]) -> Iterator[Result]:
             if mine is None or len(alike) < 2:
                 continue
             best = (max if mine.higher else min)(one.value for one in alike)
-            yield _beside(
-                mine, best, f"spread {check}", "several GPUs", f"GPU {card.index} against the best", SPREAD_SOURCE, card.key
-            )
+            yield _beside(mine, best, f"spread {check}", "several GPUs", "against the best card", SPREAD_SOURCE, card.key)
 
 
 def _beside(mine: Result, best: float, check: str, stage: str, what: str, source: str, gpu: str) -> Result:

@@ -81,17 +81,16 @@ class Session:
         return Report(made, self.cards, results, _versions(machine), seconds, self.quick, complete=not self.cancelled)
 
     def _known(self, gpus: Sequence[Gpu], module: object) -> None:
-        """Who the cards are, and their health before anything of ours runs on them."""
+        """Who the cards are."""
         seen = history.models()
         version = driver_of(module)
         cards = []
         for gpu in gpus:
-            card = nvml.card(module, gpu.uuid, gpu.index) if module else None
+            card = nvml.card(module, gpu.uuid, gpu.index) if module and gpu.target.backend == "cuda" else None
             told = facts.facts(gpu, card.pci() if card else None, version)
             mig = bool(card and card.mig()) or "MIG" in gpu.name
             cards.append(Card(key_of(gpu), gpu.index, gpu.name, told, gpu.name in seen, mig))
-            self.cards = tuple(cards)
-            self._emit(health.checks(gpu, card), key_of(gpu))
+        self.cards = tuple(cards)
 
     def _all_cards(self, gpus: Sequence[Gpu]) -> None:
         threads = [
@@ -108,7 +107,10 @@ class Session:
             self._emit(compared.earlier(card, self.results, self.earlier(card.key)), card.key)
 
     def _one_card(self, gpu: Gpu, card: Card) -> None:
+        module, _ = nvml.opened()
         with self.turn(gpu):
+            handle = nvml.card(module, gpu.uuid, gpu.index) if module and gpu.target.backend == "cuda" else None
+            self._emit(health.checks(gpu, handle), card.key)  # before anything of ours runs there
             child = Child({**COMPILES, **visible((gpu,))}, lambda: self.cancelled)
             try:
                 for check in plan.device_checks(self.quick):

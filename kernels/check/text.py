@@ -31,10 +31,22 @@ def terminal(report: Report, *, colour: bool = False, width: int = 110) -> str:
     for stage, results in by_stage(report):
         lines += ["", f"{stage}: {STAGES[stage]}"]
         lines += _stage(report, results, colour=colour, width=width)
-    for card in report.cards:
-        lines += ["", f"GPU {card.index}: {card.name}"]
-        lines += [f"  {fact.name:36} {fact.value}  ({fact.source})" for fact in card.facts]
+    lines += _cards(report)
     return "\n".join(lines)
+
+
+OWN = ("UUID", "PCI")  # facts that no two cards share
+
+
+def _cards(report: Report) -> Iterator[str]:
+    """The facts of every model once, and what names each of its cards."""
+    for name in dict.fromkeys(card.name for card in report.cards):
+        alike = [card for card in report.cards if card.name == name]
+        yield from ("", f"GPU {', '.join(str(card.index) for card in alike)}: {name}")
+        yield from (f"  {fact.name:36} {fact.value}  ({fact.source})" for fact in alike[0].facts if fact.name not in OWN)
+        for card in alike:
+            told = "  ".join(f"{fact.name} {fact.value}" for fact in card.facts if fact.name in OWN)
+            yield f"  GPU {card.index:<32} {told}"
 
 
 def _about(report: Report) -> str:
@@ -44,9 +56,17 @@ def _about(report: Report) -> str:
 
 
 def steps(report: Report) -> list[str]:
-    """What to do, the worst first, no sentence twice."""
+    """What to do, the worst first; checks with the same remedy share a line."""
     wrong = sorted((one for one in report.results if one.status in ("FAIL", "WARN") and one.step), key=lambda one: one.status)
-    return list(dict.fromkeys(f"-> {one.title}: {one.step}" for one in wrong))
+    remedies: dict[str, dict[str, None]] = {}
+    for one in wrong:
+        where = f" (GPU {_index(report.cards, one.gpu)})" if one.gpu and len(report.cards) > 1 else ""
+        remedies.setdefault(one.step, {})[f"{one.title}{where}"] = None
+    return [f"-> {_some(list(titles))}: {step}" for step, titles in remedies.items()]
+
+
+def _some(titles: Sequence[str], most: int = 3) -> str:
+    return ", ".join(titles[:most]) + (f" and {len(titles) - most} more" if len(titles) > most else "")
 
 
 def unseen(report: Report) -> list[str]:
@@ -76,7 +96,7 @@ def _stage(report: Report, results: Sequence[Result], *, colour: bool, width: in
         for one in shown:
             where = f"GPU {_index(report.cards, one.gpu)}: " if len(group) > 1 else ""
             yield row(one, colour=colour, where=where)
-            if one.limit and one.status not in (PASS, NOT_MEASURED):
+            if one.limit and (one.threshold or one.status not in (PASS, NOT_MEASURED)):
                 yield from textwrap.wrap(
                     f"limit: {one.limit} ({one.source})", width, initial_indent=" " * 8, subsequent_indent=" " * 15
                 )

@@ -153,7 +153,7 @@ def verdict(report: Report) -> str:
 
 
 def _verdict(report: Report, code: int) -> str:
-    where = _where(report)
+    where = _where(report, FAIL if code == 1 else WARN if code == 3 else None)
     if code == 4:
         return f"**No GPU could be measured**: {_why_no_gpu(report)}"
     titles = list(dict.fromkeys(one.title for one in report.results if one.status == (FAIL if code == 1 else WARN)))
@@ -174,11 +174,15 @@ def _checks(number: int) -> str:
     return f"{number} check{'' if number == 1 else 's'}"
 
 
-def _where(report: Report) -> str:
+def _where(report: Report, status: str | None) -> str:
+    """The cards in words; of several, the one that alone has results of that status."""
     names = [card.name for card in report.cards]
-    if not names:
-        return "this machine"
-    return names[0] if len(names) == 1 else " and ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    if len(names) < 2:
+        return names[0] if names else "this machine"
+    every = " and ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    wrong = {one.gpu for one in report.results if one.status == status}
+    alone = [card.index for card in report.cards if wrong == {card.key}]
+    return f"GPU {alone[0]} of {every}" if alone else every
 
 
 def _why_no_gpu(report: Report) -> str:
