@@ -26,12 +26,13 @@ def show() -> None:
     report = reports.shown(settings)
     if report is None:
         reports.introduction()
+        more.plan()
     else:
         results.head(report, running=now.session.report().seconds if busy else None)
         if now is not None and now.failure:
             say(f"**The check broke.** {now.failure}", "fault")
         results.numbers(report)
-        left, right = st.columns([1, 1], gap="medium")
+        left, right = st.columns([1, 1], gap="medium") if report.cards else (st.container(), st.container())
         with left, st.container(height=round(570 * style.scale), border=False):
             results.advice(report)
             results.table(report)

@@ -49,3 +49,20 @@ def ended(context):
 def environment(context):
     shown = {name: os.environ.get(name) for name in ("TRITON_INTERPRET", "CUDA_VISIBLE_DEVICES")}
     yield Result("environment", "Environment", "truth", PASS, said=str(shown))
+
+
+def poisoned_context(context):
+    """On a GPU: writes to an address that is nobody's."""
+    from .on_gpu import poison
+
+    poison()
+    yield
+
+
+def unmasked(context):
+    """On a GPU: the ragged add by a kernel that stores without its mask."""
+    from kernels.check.truth import ragged_add
+
+    from .check_probes import unmasked_kernel
+
+    yield ragged_add(unmasked_kernel, 1_000_003, "cuda")

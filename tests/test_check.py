@@ -331,20 +331,10 @@ def test_the_ragged_add_is_right_in_the_interpreter():
 
 
 def test_a_kernel_without_a_mask_touches_the_canaries():
-    import triton
-    import triton.language as tl
+    from .check_probes import unmasked_kernel
 
     interpreted()
-
-    @triton.jit
-    def unmasked(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-        offsets = tl.program_id(axis=0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-        inside = offsets < n_elements
-        x = tl.load(x_ptr + offsets, mask=inside, other=0.0)
-        y = tl.load(y_ptr + offsets, mask=inside, other=0.0)
-        tl.store(output_ptr + offsets, x + y)
-
-    found = truth.ragged_add(unmasked, 1003, "cpu", 256)
+    found = truth.ragged_add(unmasked_kernel, 1003, "cpu", 256)
     assert found.status == FAIL
     assert "0 of 1,003 elements differ, 21 cells past the ends" in found.said
 

@@ -129,8 +129,7 @@ def _bands(series: Mapping[str, Sequence[float]], name: str, colour: str) -> lis
 def heat_figure(cards: Sequence[str], checks: Sequence[str], statuses: Sequence[Sequence[str]], style: Style) -> Figure:
     """Cards across, checks down, a cell in the colour of its status, with its sign: colour is never alone."""
     shapes, annotations = [], []
-    for row, check in enumerate(checks):
-        annotations.append(note(check, -0.6, row, style, xanchor="right", font={"size": style.size * 0.9, "color": style.text}))
+    for row in range(len(checks)):
         for column, status in enumerate(statuses[row]):
             fill = fill_of(status, style)
             box = {"x0": column - 0.46, "x1": column + 0.46, "y0": row - 0.42, "y1": row + 0.42}
@@ -156,10 +155,21 @@ def heat_figure(cards: Sequence[str], checks: Sequence[str], statuses: Sequence[
         shapes=shapes,
         annotations=annotations,
         xaxis=bare_axis(
-            style, range=[-0.5, max(len(cards), 4) - 0.5], tickvals=list(range(len(cards))), ticktext=list(cards), side="top"
+            style,
+            range=[-0.5, max(len(cards), 4) - 0.5],
+            tickvals=list(range(len(cards))),
+            ticktext=list(cards) if len(cards) <= 4 else [card.removeprefix("GPU ") for card in cards],
+            tickangle=0,
+            side="top",
         ),
-        yaxis=bare_axis(style, range=[len(checks) - 0.4, -0.6], visible=False),
-        margin={"l": style.px(230), "r": style.px(8), "t": style.px(26), "b": style.px(4)},
+        yaxis=bare_axis(
+            style,
+            range=[len(checks) - 0.4, -0.6],
+            tickvals=list(range(len(checks))),
+            ticktext=list(checks),
+            tickfont={"size": style.size * 0.9, "color": style.text},
+        ),
+        margin={"l": style.px(240), "r": style.px(8), "t": style.px(26), "b": style.px(4)},
     )
 
 

@@ -57,7 +57,7 @@ def _beside(mine: Result, best: float, check: str, stage: str, what: str, source
     limit = f"at most {WARNS:.0%} behind; {FAILS:.0%} fails"
     return Result(
         check,
-        f"{mine.title}: {what}",
+        f"{mine.title.partition(',')[0]} {what}",
         stage,
         status,
         said,
@@ -73,20 +73,20 @@ def _beside(mine: Result, best: float, check: str, stage: str, what: str, source
 
 
 def earlier(card: Card, results: Sequence[Result], reports: Sequence[Report]) -> Iterator[Result]:
-    """For every speed, the card against its own last report; where there is none, against shipped runs of the model."""
-    here = Result("history", "The same card earlier", "history", NOT_MEASURED, origin="recorded")
-    if not reports:
-        model = next((report for report in recorded() for other in report.cards if other.name == card.name), None)
-        if model is None:
-            yield replace(here, said="this card was not checked here before, and no run of its model ships")
-            return
-        key = next(other.key for other in model.cards if other.name == card.name)
-        yield from _against(card, results, model, key, "the shipped run of this model")
-        return
-    yield from _against(card, results, reports[0], card.key, f"this card {_ago(reports[0].made)}")
+    """For every speed, the card against its own last report, and against the shipped run of its model."""
+    model = next(((report, other.key) for report in recorded() for other in report.cards if other.name == card.name), None)
+    if reports:
+        yield from _against(card, results, reports[0], card.key, f"this card {_ago(reports[0].made)}", "then")
+    if model:
+        for found in _against(card, results, *model, "the shipped run of this model", "model"):
+            # Another card of the model, under another driver: worth a look, no more.
+            yield replace(found, status=WARN) if found.status == FAIL else found
+    if not reports and not model:
+        said = "this card was not checked here before, and no run of its model ships"
+        yield Result("history", "The same card earlier", "history", NOT_MEASURED, said=said, origin="recorded")
 
 
-def _against(card: Card, results: Sequence[Result], report: Report, key: str, when: str) -> Iterator[Result]:
+def _against(card: Card, results: Sequence[Result], report: Report, key: str, when: str, prefix: str) -> Iterator[Result]:
     changed = f" The driver then was {report.versions['driver']}." if "driver" in report.versions else ""
     for check in SPEEDS:
         mine = next((one for one in results if one.check == check and one.gpu == card.key and one.value), None)
@@ -96,7 +96,7 @@ def _against(card: Card, results: Sequence[Result], report: Report, key: str, wh
         found = _beside(
             mine,
             then.value,
-            f"then {check}",
+            f"{prefix} {check}",
             "history",
             f"against {when}",
             "SuperBench's 5 %; a report kept or shipped",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from . import judge, nvml
 from .physics import batch_seconds
 from .values import NOT_MEASURED, PASS, Result
 from .worker import Context
+
+if TYPE_CHECKING:
+    import torch
 
 STAGE = "speed"
 BYTES = 2**28
@@ -26,25 +30,36 @@ def measured(context: Context) -> Iterator[Result]:
     gpu = context.gpu
     module, _ = nvml.opened()
     card = nvml.card(module, gpu.uuid, gpu.index) if module and gpu.target.backend == "cuda" else None
-    host = torch.empty(BYTES, dtype=torch.uint8, pin_memory=True)
-    device = torch.empty(BYTES, dtype=torch.uint8, device="cuda")
-    host.random_(0, 100)
-    links = []
-    speeds = {}
-    for name, target, source in (("host to gpu", device, host), ("gpu to host", host, device)):
-        batch_seconds(lambda target=target, source=source: target.copy_(source, non_blocking=True), 2)
-        speeds[name] = 0.0
-        for _ in range(TRIES):
-            for _ in range(COPIES):
-                target.copy_(source, non_blocking=True)
-            time.sleep(0.002)
-            links.append(card.link() if card else None)
-            torch.cuda.synchronize()
-            seconds = batch_seconds(lambda target=target, source=source: target.copy_(source, non_blocking=True), COPIES)
-            speeds[name] = max(speeds[name], BYTES / seconds)
-    same = bool((device.cpu() == host).all())
+    pattern = torch.randint(0, 256, (BYTES,), dtype=torch.uint8, device="cuda")
+    host, device = torch.empty(BYTES, dtype=torch.uint8, pin_memory=True), torch.empty_like(pattern)
+    host.copy_(pattern)
+    to_gpu, links = _one_way(device, host, card)
+    same = torch.equal(device, pattern)
+    host.zero_()
+    to_host, more = _one_way(host, device, card)
+    same = same and torch.equal(host.to("cuda"), pattern)
+    links, speeds = links + more, {"host to gpu": to_gpu, "gpu to host": to_host}
     link = max((one for one in links if one), default=None)
     yield from judged(speeds, link, card.best_link() if card else None, same=same)
+
+
+def _one_way(target: torch.Tensor, source: torch.Tensor, card: nvml.Card | None) -> tuple[float, list[tuple[int, int] | None]]:
+    """Bytes a second of the best try, and the link as it was during each."""
+    import torch
+
+    def copy() -> None:
+        target.copy_(source, non_blocking=True)
+
+    batch_seconds(copy, 2)
+    best, links = 0.0, []
+    for _ in range(TRIES):
+        for _ in range(COPIES):
+            copy()
+        time.sleep(0.002)  # until the copies are under way
+        links.append(card.link() if card else None)
+        torch.cuda.synchronize()
+        best = max(best, BYTES / batch_seconds(copy, COPIES))
+    return best, links
 
 
 def judged(

@@ -28,7 +28,7 @@ def against(result: Result, value: float, limit: float | None, shares: tuple[flo
     """
     if limit is None or limit <= 0:
         said = f"{value:,.4g} {result.unit}; {what} is not known here, so nothing is said of it"
-        return replace(result, status=NOT_MEASURED, said=said, value=value)
+        return replace(result, status=NOT_MEASURED, said=said, value=value, step="")
     passes, warns = shares
     share = value / limit
     said = f"{value:,.4g} {result.unit}, {share:.0%} of {limit:,.4g}"

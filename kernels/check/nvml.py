@@ -9,8 +9,9 @@ from typing import Any
 
 # One direction of one PCIe lane, GB/s: transfer rate times line code (PCI Express base specifications 1.0 to 6.0).
 LANE = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
-# One direction of one NVLink, GB/s: NVIDIA's data sheets of P100, V100, A100, H100 and B200.
-NVLINK = {1: 20.0, 2: 25.0, 3: 25.0, 4: 25.0, 5: 50.0}
+# One direction of one NVLink by compute capability, GB/s: NVIDIA's data sheets of P100, V100, A100, H100 and B200. (NVML's
+# number of the link's version is another in newer drivers.)
+NVLINK = {60: 20.0, 70: 25.0, 80: 25.0, 90: 25.0, 100: 50.0, 103: 50.0}
 MOST_LINKS = 18
 
 
@@ -52,8 +53,8 @@ class Card:
         return None if found is None else bool(found[0])
 
     def memory(self) -> Mapping[str, int] | None:
-        """Bytes of memory: total and used."""
-        found = self.ask("nvmlDeviceGetMemoryInfo")
+        """Bytes of memory: total and used, without what the driver reserves where NVML tells it apart."""
+        found = self.ask("nvmlDeviceGetMemoryInfo", "nvmlMemory_v2") or self.ask("nvmlDeviceGetMemoryInfo")
         return None if found is None else {"total": int(found.total), "used": int(found.used)}
 
     def processes(self) -> tuple[int, ...] | None:
@@ -98,18 +99,16 @@ class Card:
 
     def margin(self) -> int | None:
         """Degrees Celsius up to where the card slows itself down."""
+        told = self.ask("nvmlDeviceGetMarginTemperature")
+        if isinstance(told, int):
+            return told
         limit = self.ask("nvmlDeviceGetTemperatureThreshold", "NVML_TEMPERATURE_THRESHOLD_SLOWDOWN")
         now = self.ask("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU")
         return None if limit is None or now is None else int(limit) - int(now)
 
-    def nvlink(self) -> tuple[int, float] | None:
-        """Active links, and GB/s of one of them in one direction; None without NVLink."""
-        states = [self.ask("nvmlDeviceGetNvLinkState", link) for link in range(MOST_LINKS)]
-        active = [link for link, state in enumerate(states) if state]
-        if not active:
-            return None
-        rate = NVLINK.get(self.ask("nvmlDeviceGetNvLinkVersion", active[0]))
-        return None if rate is None else (len(active), rate)
+    def nvlinks(self) -> int:
+        """How many NVLinks are up."""
+        return sum(bool(self.ask("nvmlDeviceGetNvLinkState", link)) for link in range(MOST_LINKS))
 
 
 def card(module: Any, uuid: str | None, index: int) -> Card | None:

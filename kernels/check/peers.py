@@ -73,8 +73,8 @@ def nvlink_limit() -> float | None:
     module, _ = nvml.opened()
     gpus = attached()
     card = nvml.card(module, gpus[0].uuid, gpus[0].index) if module and gpus else None
-    links = card.nvlink() if card else None
-    return links[0] * links[1] if links else None
+    rate = nvml.NVLINK.get(gpus[0].target.arch) if card else None
+    return card.nvlinks() * rate or None if rate else None
 
 
 def judged(
@@ -82,7 +82,7 @@ def judged(
 ) -> Result:
     """The slowest pair against the links, and against the fastest pair."""
     here = Result(
-        "peers", "Peer copies", STAGE, PASS, unit="GB/s", source="NVLinks counted by NVML x 20-50 GB/s each, data sheets"
+        "peers", "Peer copies", STAGE, PASS, unit="GB/s", source="NVLinks up, by NVML, x 20-50 GB/s each, data sheets"
     )
     matrix = {"count": (float(count),), "speeds": tuple(speed / 1e9 for speed in speeds)}
     pairs = {

@@ -49,6 +49,7 @@ def load(context: Context) -> Iterator[Result]:
     a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     out = torch.empty_like(a)
     before = (card.uncorrected(), card.replays()) if card else (None, None)
+    batch_seconds(lambda: torch.mm(a, b, out=out), 2)  # sets the library up
     count = max(int(CHUNK_SECONDS / batch_seconds(lambda: torch.mm(a, b, out=out), 3)), 1)
     rates, margins = [], []
     started = time.monotonic()

@@ -7,6 +7,7 @@ import re
 import socket
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .values import NOT_MEASURED, PASS, STAGES, Card, Report, Result, verdict, worst
@@ -56,13 +57,24 @@ def _about(report: Report) -> str:
 
 
 def steps(report: Report) -> list[str]:
-    """What to do, the worst first; checks with the same remedy share a line."""
+    """What to do as lines."""
+    return [f"-> {titles}: {step}" for titles, step, _ in remedies(report)]
+
+
+def remedies(report: Report) -> list[tuple[str, str, str]]:
+    """(checks, what to do, the worst status among them), the worst first; checks with the same remedy are one."""
     wrong = sorted((one for one in report.results if one.status in ("FAIL", "WARN") and one.step), key=lambda one: one.status)
-    remedies: dict[str, dict[str, None]] = {}
+    found: dict[str, list[Result]] = {}
     for one in wrong:
-        where = f" (GPU {_index(report.cards, one.gpu)})" if one.gpu and len(report.cards) > 1 else ""
-        remedies.setdefault(one.step, {})[f"{one.title}{where}"] = None
-    return [f"-> {_some(list(titles))}: {step}" for step, titles in remedies.items()]
+        found.setdefault(one.step, []).append(one)
+    return [(_named(report, alike), step, alike[0].status) for step, alike in found.items()]
+
+
+def _named(report: Report, alike: Sequence[Result]) -> str:
+    """The titles, and where there are several cards, which."""
+    titles = _some(list(dict.fromkeys(one.title for one in alike)))
+    indexes = list(dict.fromkeys(_index(report.cards, one.gpu) for one in alike if one.gpu))
+    return f"GPU {', '.join(indexes)}: {titles}" if indexes and len(report.cards) > 1 else titles
 
 
 def _some(titles: Sequence[str], most: int = 3) -> str:
@@ -91,8 +103,7 @@ def _stage(report: Report, results: Sequence[Result], *, colour: bool, width: in
     for group in grouped(results):
         shown = [one for one in group if one.status not in (PASS, NOT_MEASURED)] if len(group) > 1 else group
         if len(group) > 1:
-            status = worst([one.status for one in group])
-            yield row(_summary(group, status), colour=colour)
+            yield row(summary_of(group), colour=colour)
         for one in shown:
             where = f"GPU {_index(report.cards, one.gpu)}: " if len(group) > 1 else ""
             yield row(one, colour=colour, where=where)
@@ -110,13 +121,12 @@ def grouped(results: Sequence[Result]) -> list[list[Result]]:
     return list(found.values())
 
 
-def _summary(group: Sequence[Result], status: str) -> Result:
-    from dataclasses import replace
-
+def summary_of(group: Sequence[Result]) -> Result:
+    """Several cards' results of one check as one line."""
     values = [one.value for one in group if one.value is not None]
     first = group[0]
     said = f"{len(group)} GPUs" + (f": {min(values):,.4g} to {max(values):,.4g} {first.unit}" if values and first.unit else "")
-    return replace(first, status=status, said=said)
+    return replace(first, status=worst([one.status for one in group]), said=said, limit="", source="", step="", gpu="")
 
 
 def _index(cards: Sequence[Card], key: str) -> str:

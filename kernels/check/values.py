@@ -187,6 +187,7 @@ def _where(report: Report, status: str | None) -> str:
 
 def _why_no_gpu(report: Report) -> str:
     failed = [one for one in report.results if one.status == FAIL and one.stage == "bring-up"]
+    failed = failed or [one for one in report.results if one.status == NOT_MEASURED and one.check == "driver"]
     return f"{failed[0].said} ({failed[0].title})." if failed else "none is attached."
 
 

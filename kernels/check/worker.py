@@ -7,6 +7,7 @@ import ctypes
 import importlib
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ class Context:
 def main() -> None:
     """Works until its input ends, or its parent does."""
     _end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes: the parent decides
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print must not come between the results
     for line in sys.stdin:

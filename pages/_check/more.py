@@ -22,7 +22,7 @@ def tabs(report: Report) -> None:
     draws = {
         "Paste an error": _paste,
         "The card": lambda: _facts(report),
-        "What is checked": _plan,
+        "What is checked": plan,
         "Earlier reports": _earlier,
         "Take it along": lambda: _along(report),
     }
@@ -79,7 +79,8 @@ def _facts(report: Report) -> None:
         st.html(f'<table class="facts">{rows}</table>')
 
 
-def _plan() -> None:
+def plan() -> None:
+    """Every stage with its checks."""
     title("What is checked, in order", "each can fail alone; what builds on a failure is not measured, and never passes")
     machine = "driver, NVML, torch build, torch and Triton, variables, C compiler, headers, libcuda, ptxas, cache folder"
     names = {"bring-up": [machine], "health": ["slices, users, memory errors and repairs, limits that were lowered"]}

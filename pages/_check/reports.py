@@ -13,6 +13,8 @@ from pages._parts import headline, say
 from . import running
 from .state import LATEST, RECORDED, Settings, state
 
+MOST = 20
+
 
 def names() -> dict[str, str]:
     """The names of reports as they stand in the URL, with what a person reads."""
@@ -20,8 +22,10 @@ def names() -> dict[str, str]:
     if history.recorded():
         one = history.recorded()[0]
         found[RECORDED] = f"recorded: {one.cards[0].name}, {one.made[:10]}" if one.cards else "recorded"
-    for path, report in history.listed(history.default_folder())[0][:20]:
-        found[path.name] = f"{report.made[:16].replace('T', ' ')} {report.cards[0].name if report.cards else ''}"
+    for path, report in history.listed(history.default_folder())[0][:MOST]:
+        title = f"{report.made[:16].replace('T', ' ')} {report.cards[0].name if report.cards else ''}"
+        # Streamlit tells options apart by what is shown of them.
+        found[path.name] = title if title not in found.values() else f"{title}, {path.stem}"
     if (kept := state.settings.report) not in found:
         found[kept] = kept
     return found

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from kernels.check.text import by_stage, grouped, steps, unseen
+from kernels.check.text import by_stage, grouped, remedies, summary_of, unseen
 from kernels.check.values import FAIL, NOT_MEASURED, PASS, STAGES, WARN, Report, Result, exit_code, verdict, worst
 from pages._parts import fact, facts, headline, say
 from viz.check import MARKS
@@ -19,6 +19,8 @@ SHOWN = (
     ("host to gpu", "host to GPU", "Bytes a second from the host's pinned memory to the GPU's."),
     ("sustained rate", "after 15 s", "Operations a second of the matrix product at the end of fifteen seconds."),
 )
+MOST_REMEDIES = 6
+FOLDED = ("bring-up", "health")
 WORDS = {PASS: "passed", WARN: "warned", FAIL: "failed", NOT_MEASURED: "not measured"}
 
 
@@ -52,16 +54,14 @@ def numbers(report: Report) -> None:
 
 def advice(report: Report) -> None:
     """What to do next, the worst first."""
-    for line in steps(report)[:4]:
-        title, _, step = line.removeprefix("-> ").partition(": ")
-        failed = any(one.title == title and one.status == FAIL for one in report.results)
-        say(f"**{title}**: {step}", "fault" if failed else "refusal")
+    for titles, step, status in remedies(report)[:MOST_REMEDIES]:
+        say(f"**{titles}**: {step}", "fault" if status == FAIL else "refusal")
     for line in unseen(report):
         say(line)
 
 
 def table(report: Report) -> None:
-    """Every check, by stage; a stage where all passed is folded."""
+    """Every check, by stage; where all passed, what was not measured against a figure is folded."""
     st.html(f'<div class="checks">{"".join(_stage(report, stage, results) for stage, results in by_stage(report))}</div>')
 
 
@@ -69,12 +69,19 @@ def _stage(report: Report, stage: str, results: Sequence[Result]) -> str:
     counts = {status: sum(one.status == status for one in results) for status in (FAIL, WARN, PASS, NOT_MEASURED)}
     summary = ", ".join(f"{number} {WORDS[status]}" for status, number in counts.items() if number)
     status = worst([one.status for one in results if one.status != NOT_MEASURED] or [NOT_MEASURED])
-    rows = "".join(_row(report, one) for group in grouped(results) for one in group)
-    opened = " open" if stage != "bring-up" or counts[FAIL] or counts[WARN] else ""
+    rows = "".join(_row(report, one) for group in grouped(results) for one in _shown(group))
+    opened = " open" if stage not in FOLDED or counts[FAIL] or counts[WARN] else ""
     return (
         f'<details{opened}><summary>{_mark(status)}<b title="{escape(STAGES[stage], quote=True)}">{escape(stage)}</b>'
         f'<span class="count">{summary}</span></summary><div class="rows">{rows}</div></details>'
     )
+
+
+def _shown(group: Sequence[Result]) -> list[Result]:
+    """Of several cards: one line for all of them, and each that stands out."""
+    if len(group) < 2:
+        return list(group)
+    return [summary_of(group), *(one for one in group if one.status in (WARN, FAIL))]
 
 
 def _mark(status: str) -> str:
@@ -86,11 +93,10 @@ def _row(report: Report, one: Result) -> str:
     where = f'<span class="where">GPU {index}</span> ' if index is not None and len(report.cards) > 1 else ""
     limit = f"{one.limit}. From: {one.source}" if one.limit else f"From: {one.source}" if one.source else ""
     held = f'<div class="limit">{escape(limit)}</div>' if one.status in (WARN, FAIL) and limit else ""
-    step = f'<div class="step">→ {escape(one.step)}</div>' if one.step else ""
     return (
         f'<div class="check" title="{escape(limit, quote=True)}">{_mark(one.status)}'
         f'<div><span class="name">{where}{escape(one.title)}</span> '
-        f'<span class="said">{escape(one.said)}</span>{held}{step}</div></div>'
+        f'<span class="said">{escape(one.said)}</span>{held}</div></div>'
     )
 
 
