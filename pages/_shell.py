@@ -28,7 +28,6 @@ def pages() -> list[st.Page]:
         st.Page(HERE / "hardware.py", title="Hardware"),
         st.Page(HERE / "runs.py", title="Runs"),
         st.Page(HERE / "check.py", title="New-GPU check"),
-        st.Page(HERE / "check.py", title="New-GPU check"),
     ]
 
 

@@ -11,6 +11,7 @@ _shell.guard()
 settings = state.current()
 style = _panel.frame()
 st.session_state["drawn"] = {}
+st.html(_shell.HERE / "_check" / "style.css")
 
 with st.sidebar:
     running.controls(settings)

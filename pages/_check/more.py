@@ -76,7 +76,7 @@ def _facts(report: Report) -> None:
             f"<td class='limit'>{escape(one.source)}</td></tr>"
             for one in card.facts
         )
-        st.html(f'<table class="facts">{rows}</table>')
+        st.html(f'<table class="plain">{rows}</table>')
 
 
 def plan() -> None:
@@ -89,7 +89,7 @@ def plan() -> None:
     names["several GPUs"] = ["launch on the last, copies from each to each, each against the best"]
     names["history"] = ["each speed against the same card's last report: 5 % slower warns, 10 % fails"]
     rows = "".join(f"<tr><td><b>{stage}</b></td><td>{escape(', '.join(names.get(stage, ())))}</td></tr>" for stage in STAGES)
-    st.html(f'<table class="facts">{rows}</table>')
+    st.html(f'<table class="plain">{rows}</table>')
 
 
 def _earlier() -> None:
@@ -99,7 +99,7 @@ def _earlier() -> None:
         st.caption("None yet: a check of a GPU keeps one.")
     shown = [*(report for _, report in found[:20]), *history.recorded()]
     rows = "".join(_line(report) for report in shown)
-    st.html(f'<table class="facts">{rows}</table>')
+    st.html(f'<table class="plain">{rows}</table>')
     for line in wrong:
         st.caption(line)
 

@@ -69,7 +69,7 @@ def current() -> Running | None:
 
 def controls(settings: Settings) -> None:
     """The sidebar: how much, and the button."""
-    st.markdown("#### New-GPU check")
+    st.markdown("#### Triton explorer")
     st.segmented_control(
         "check",
         list(MODES),
