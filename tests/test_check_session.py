@@ -182,6 +182,46 @@ def test_cards_against_each_other(monkeypatch, two_cards):
     assert "12.5% behind" in slow.said
 
 
+def test_cards_in_another_order_than_on_the_bus():
+    from kernels.check import compared
+
+    def cards(*places: str) -> list[values.Card]:
+        return [values.Card(place, number, "H", (values.Fact("PCI", place, "NVML"),)) for number, place in enumerate(places)]
+
+    assert [one.status for one in compared.order(cards("0000:17:00.0", "0000:65:00.0"))] == [PASS]
+    (found,) = compared.order(cards("0000:65:00.0", "0000:17:00.0"))
+    assert found.status == WARN
+    assert "1 is 0, 0 is 1" in found.said
+    assert list(compared.order([*cards("a"), values.Card("b", 1, "H")])) == []
+
+
+def test_the_shipped_run_of_the_model_warns_at_most(monkeypatch, tmp_path):
+    from kernels.check import compared
+
+    monkeypatch.setattr(compared, "recorded", lambda: (report_with(5000.0),))
+    card = values.Card("GPU-z", 0, "NVIDIA H200")
+    (found,) = compared.earlier(card, [speed(4000.0, "GPU-z")], ())
+    assert (found.check, found.status) == ("model dram copy", WARN)
+    (other,) = compared.earlier(replace(card, name="Another"), [speed(4000.0, "GPU-z")], ())
+    assert other.status == NOT_MEASURED
+
+
+def test_control_c_keeps_what_came(tmp_path):
+    import signal
+
+    command = [sys.executable, "-m", "kernels", "check", "--no-save"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if "C compiler" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        output, errors = process.communicate(timeout=60)
+    assert output.startswith("Stopped after")
+    assert "C compiler" in output
+    assert "Traceback" not in errors
+    assert process.returncode != 0
+
+
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
@@ -190,7 +230,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 def test_the_first_stage_needs_neither_torch_nor_triton():
     code = (
-        "import sys; sys.modules['torch'] = sys.modules['triton'] = sys.modules['loky'] = None\n"
+        "import sys; sys.modules.update(dict.fromkeys(('torch', 'triton', 'numpy', 'loky')))\n"
         "from kernels.commands import check\n"
         "from kernels.check import driver, toolchain\n"
         "results = [*driver.checks(driver.machine()), *toolchain.checks([90])]\n"
@@ -203,7 +243,7 @@ def test_the_first_stage_needs_neither_torch_nor_triton():
 
 def test_the_command_starts_and_says_what_is_wrong_without_torch(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
-        "import sys\nfor name in ('torch', 'triton', 'loky', 'streamlit', 'plotly'): sys.modules[name] = None\n"
+        "import sys\nfor name in ('torch', 'triton', 'numpy', 'loky', 'streamlit', 'plotly'): sys.modules[name] = None\n"
     )
     done = run("-m", "kernels", "check", "--quick", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert "Traceback" not in done.stderr + done.stdout

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from ..measure.records import built
+from ..measure.plain import built
 from .values import Result
 
 ROOT = Path(__file__).parents[2]

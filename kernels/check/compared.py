@@ -41,6 +41,31 @@ def cards(known: Sequence[Card], results: Sequence[Result]) -> Iterator[Result]:
             yield _beside(mine, best, f"spread {check}", "several GPUs", "against the best card", SPREAD_SOURCE, card.key)
 
 
+def order(known: Sequence[Card]) -> Iterator[Result]:
+    """Whether CUDA numbers the cards as nvidia-smi does, by their place on the bus; nothing where a place is not told."""
+    places = [next((fact.value for fact in card.facts if fact.name == "PCI"), None) for card in known]
+    if None in places:
+        return
+    here = Result(
+        "order",
+        "CUDA's numbers",
+        "several GPUs",
+        PASS,
+        limit="in the order of the bus, as nvidia-smi",
+        source="NVML",
+        origin="read",
+    )
+    if places == sorted(places):
+        yield replace(here, said="the same as nvidia-smi's")
+        return
+    by_place = sorted(range(len(places)), key=places.__getitem__)
+    pairs = ", ".join(
+        f"{known[place].index} is {number}" for number, place in enumerate(by_place) if known[place].index != number
+    )
+    step = "export CUDA_DEVICE_ORDER=PCI_BUS_ID gives CUDA nvidia-smi's numbers."
+    yield replace(here, status=WARN, said=f"CUDA's GPU {pairs} in nvidia-smi", step=step)
+
+
 def _beside(mine: Result, best: float, check: str, stage: str, what: str, source: str, gpu: str) -> Result:
     part = behind(mine.value, best, higher=mine.higher)
     status = judged(part)

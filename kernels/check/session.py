@@ -102,6 +102,7 @@ class Session:
             thread.join()
         if len(gpus) > 1:
             self._together(gpus)
+            self._emit(compared.order(self.cards))
             self._emit(compared.cards(self.cards, self.results))
         for card in self.cards:
             self._emit(compared.earlier(card, self.results, self.earlier(card.key)), card.key)

@@ -109,8 +109,17 @@ def _stage(report: Report, results: Sequence[Result], *, colour: bool, width: in
             yield row(one, colour=colour, where=where)
             if one.limit and (one.threshold or one.status not in (PASS, NOT_MEASURED)):
                 yield from textwrap.wrap(
-                    f"limit: {one.limit} ({one.source})", width, initial_indent=" " * 8, subsequent_indent=" " * 15
+                    f"limit: {one.limit} ({one.source}){_distance(one)}",
+                    width,
+                    initial_indent=" " * 8,
+                    subsequent_indent=" " * 15,
                 )
+
+
+def _distance(one: Result) -> str:
+    """How far the value is from the threshold."""
+    found = one.distance
+    return "" if found is None else f"; {abs(found):.0%} {'on the good side' if found >= 0 else 'short'}"
 
 
 def grouped(results: Sequence[Result]) -> list[list[Result]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..measure.records import built, plain
+from ..measure.plain import built, plain
 
 SCHEMA = 1
 KIND = "triton-explorer check"

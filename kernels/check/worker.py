@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..measure.records import plain
+from ..measure.plain import plain
 from ..runtime.device import Gpu, attached
 
 MOST_TEXT = 8000
@@ -84,7 +84,7 @@ def _poisoned() -> bool:
 
 def _end_with_parent() -> None:
     """On Linux the kernel ends this process when its parent ends; elsewhere the end of its input does."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..check import history, text
 from ..check.session import Session
 from ..check.values import Report, Result, exit_code, to_json
-from .options import Parser
+from .parser import Parser
 
 
 def main(arguments: list[str]) -> int:

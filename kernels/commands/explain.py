@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..check.failures import FAILURES, MOST, Failure, explain
-from .options import Parser
+from .parser import Parser
 
 
 def main(arguments: list[str]) -> int:

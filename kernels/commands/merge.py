@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..check import history, merge
 from ..check.values import UnreadableError
-from .options import Parser
+from .parser import Parser
 
 
 def main(arguments: list[str]) -> int:
