@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from math import log10
 
 from .text import by_stage, private, steps, unseen
-from .values import STAGES, STATUSES, Report, Result, verdict, worst
+from .values import STAGES, Report, Result, verdict, worst
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 520, 230, 64, 40
 COLOURS = {"PASS": "#00785A", "WARN": "#E69F00", "FAIL": "#B94E00", "NOT MEASURED": "#8A94A3"}
+TEXT = {"PASS": "#FFFFFF", "WARN": "#1A1A1A", "FAIL": "#FFFFFF", "NOT MEASURED": "#1A1A1A"}
+SIGNS = {"PASS": "✓", "WARN": "!", "FAIL": "✕", "NOT MEASURED": "–"}
 BLUE, GREY = "#0072B2", "#8A94A3"
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.45 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; font-weight: 400; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }
-table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .6rem; vertical-align: top;
+table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .15rem .6rem; vertical-align: top;
 border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); } .limit { opacity: .75; font-size: .9rem; }
 .status { font-weight: 700; white-space: nowrap; } .plots { display: flex; flex-wrap: wrap; gap: 1.5rem; }
 figure { margin: 0; } figcaption { font-weight: 600; } svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
@@ -47,8 +51,6 @@ def html(report: Report) -> str:
 
 
 def _bold(text: str) -> str:
-    import re
-
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(private(text)))
 
 
@@ -61,39 +63,61 @@ def _row(report: Report, one: Result) -> str:
 
 
 def _plots(report: Report) -> list[str]:
-    found = []
+    found = [heat_map(report)] if len(report.cards) > 1 else []
     for card in report.cards:
         name = f"GPU {card.index}: " if len(report.cards) > 1 else ""
         if (one := report.find("sweep", card.key)) and "fit" in one.series:
             found.append(_sweep(one, name))
         if (one := report.find("sustained rate", card.key)) and len(one.series.get("rate", ())) > 1:
-            found.append(_over_time(one, "rate time", "rate", f"{name}TFLOP/s over seconds, matmul"))
+            found.append(_over_time(one, "rate time", "rate", f"{name}TFLOP/s of matmul over time"))
             for column, title in (("sm_clock", "clock, MHz"), ("power", "power, W"), ("temperature", "temperature, °C")):
                 if len(one.series.get(column, ())) > 1:
-                    found.append(_over_time(one, "time", column, f"{name}{title} over seconds"))
-    return [*found, *([heat_map(report)] if len(report.cards) > 1 else [])]
+                    found.append(_over_time(one, "time", column, f"{name}{title}"))
+    return found
 
 
 def _sweep(one: Result, name: str) -> str:
     volumes, seconds = one.series["bytes"], one.series["seconds"]
     a, b = one.series["fit"]
-    xs, ys = [log10(volume) for volume in volumes], [log10(time * 1e6) for time in seconds]
-    line = [log10(max(a + volume / b, 1e-9) * 1e6) for volume in volumes]
-    return _plot(xs, [(ys, BLUE, True), (line, GREY, False)], f"{name}T = a + V / b: log10 µs over log10 bytes")
+    xs, ys = [log10(volume) for volume in volumes], [log10(time) for time in seconds]
+    line = [log10(max(a + volume / b, 1e-9)) for volume in volumes]
+    ends = _Ends(*(f"{volume / 1e6:,.4g} MB" for volume in (volumes[0], volumes[-1])))
+    title = f"{name}T = a + V / b, logarithmic: a = {a * 1e6:.1f} µs, b = {b / 1e9:,.0f} GB/s"
+    low, high = min(*ys, *line), max(*ys, *line)
+    ends = replace(ends, low=f"{10**low * 1e6:,.3g} µs", high=f"{10**high * 1e6:,.3g} µs")
+    return _plot(xs, [(line, GREY, False), (ys, BLUE, True)], title, (low, high), ends)
 
 
 def _over_time(one: Result, times: str, column: str, title: str) -> str:
-    return _plot(one.series[times], [(one.series[column], BLUE, False)], title, zero=True)
+    xs, ys = one.series[times], one.series[column]
+    high = max(ys) * 1.05 or 1.0
+    ends = _Ends(f"{xs[0]:.0f} s", f"{xs[-1]:.0f} s", "0", f"{high:,.4g}")
+    return _plot(xs, [(ys, BLUE, False)], title, (0.0, high), ends)
 
 
-def _plot(xs: Sequence[float], lines: Sequence[tuple[Sequence[float], str, bool]], title: str, *, zero: bool = False) -> str:
-    """Lines, or points, over xs, with the axes' ends written at them."""
-    every = [value for values, _, _ in lines for value in values]
-    low, high = (0.0 if zero else min(every)), max(every) * (1.05 if zero else 1.0)
-    span_x, span_y = (xs[-1] - xs[0]) or 1.0, (high - low) or 1.0
+@dataclass(frozen=True)
+class _Ends:
+    """What is written at the ends of both axes."""
+
+    left: str
+    right: str
+    low: str = ""
+    high: str = ""
+
+
+def _plot(
+    xs: Sequence[float],
+    lines: Sequence[tuple[Sequence[float], str, bool]],
+    title: str,
+    span: tuple[float, float],
+    ends: _Ends,
+) -> str:
+    """Lines, or points, over xs."""
+    width, height = (xs[-1] - xs[0]) or 1.0, (span[1] - span[0]) or 1.0
+    base = HEIGHT - BOTTOM
 
     def place(x: float, y: float) -> tuple[float, float]:
-        return LEFT + (x - xs[0]) / span_x * (WIDTH - LEFT - 10), HEIGHT - BOTTOM - (y - low) / span_y * (HEIGHT - BOTTOM - 10)
+        return LEFT + (x - xs[0]) / width * (WIDTH - LEFT - 10), base - (y - span[0]) / height * (base - 10)
 
     drawn = []
     for values, colour, points in lines:
@@ -103,10 +127,10 @@ def _plot(xs: Sequence[float], lines: Sequence[tuple[Sequence[float], str, bool]
         else:
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
             drawn.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'/>")
-    base = HEIGHT - BOTTOM
     axes = f"<path d='M{LEFT} 10V{base}H{WIDTH - 10}' fill='none' stroke='{GREY}'/>"
-    ends = [(4, base, low), (4, 18, high), (LEFT, base + 18, xs[0]), (WIDTH - 44, base + 18, xs[-1])]
-    words = "".join(f"<text x='{x}' y='{y}'>{value:,.4g}</text>" for x, y, value in ends)
+    corners = [(LEFT - 6, base, "end", ends.low), (LEFT - 6, 18, "end", ends.high)]
+    corners += [(LEFT, base + 18, "start", ends.left), (WIDTH - 10, base + 18, "end", ends.right)]
+    words = "".join(f"<text x='{x}' y='{y}' text-anchor='{anchor}'>{escape(text)}</text>" for x, y, anchor, text in corners)
     return (
         f"<figure><figcaption>{escape(title)}</figcaption><svg width='{WIDTH}' height='{HEIGHT}' "
         f"viewBox='0 0 {WIDTH} {HEIGHT}' role='img'>{axes}{''.join(drawn)}{words}</svg></figure>"
@@ -114,20 +138,18 @@ def _plot(xs: Sequence[float], lines: Sequence[tuple[Sequence[float], str, bool]
 
 
 def heat_map(report: Report) -> str:
-    """Cards down, checks across, a cell in the colour and with the first letter of its status."""
+    """Checks down, cards across, a cell in the colour and with the sign of its status."""
     checks = list(dict.fromkeys(one.check for one in report.results if one.gpu))
     titles = {one.check: one.title for one in report.results}
-    head = "".join(f"<th title='{escape(titles[check])}'>{place + 1}</th>" for place, check in enumerate(checks))
+    head = "".join(f"<th>GPU {card.index}</th>" for card in report.cards)
     rows = []
-    for card in report.cards:
-        cells = []
-        for check in checks:
-            found = [one.status for one in report.of(card.key) if one.check == check]
-            status = worst(found) if found else STATUSES[2]
-            cells.append(
-                f"<td title='{escape(titles[check])}: {status}' "
-                f"style='background:{COLOURS[status]};color:#fff'>{status[0]}</td>"
-            )
-        rows.append(f"<tr><th>GPU {card.index}</th>{''.join(cells)}</tr>")
+    for check in checks:
+        statuses = [_status(report, check, card.key) for card in report.cards]
+        cells = "".join(f"<td style='background:{COLOURS[one]};color:{TEXT[one]}'>{SIGNS[one]}</td>" for one in statuses)
+        rows.append(f"<tr><td>{escape(titles[check])}</td>{cells}</tr>")
     body = f"<tr><th></th>{head}</tr>{''.join(rows)}"
-    return f"<figure><figcaption>GPU × check (hover for names)</figcaption><table>{body}</table></figure>"
+    return f"<figure><figcaption>Cards and checks</figcaption><table>{body}</table></figure>"
+
+
+def _status(report: Report, check: str, key: str) -> str:
+    return worst([one.status for one in report.of(key) if one.check == check])

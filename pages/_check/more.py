@@ -83,13 +83,16 @@ def plan() -> None:
     """Every stage with its checks."""
     title("What is checked, in order", "each can fail alone; what builds on a failure is not measured, and never passes")
     machine = "driver, NVML, torch build, torch and Triton, variables, C compiler, headers, libcuda, ptxas, cache folder"
-    names = {"bring-up": [machine], "health": ["slices, users, memory errors and repairs, limits that were lowered"]}
+    health = "slices, other users, memory errors and repairs, limits that were lowered"
+    names = {"bring-up": [machine], "health": [health]}
     for check in DEVICE:
-        names.setdefault(check.stage, []).append(f"{check.title}{' (quick too)' if check.quick else ''}")
-    names["several GPUs"] = ["launch on the last, copies from each to each, each against the best"]
+        names.setdefault(check.stage, []).append(check.title)
+    names["several GPUs"] = ["launch on the last card, copies from each to each, each against the best"]
     names["history"] = ["each speed against the same card's last report: 5 % slower warns, 10 % fails"]
-    rows = "".join(f"<tr><td><b>{stage}</b></td><td>{escape(', '.join(names.get(stage, ())))}</td></tr>" for stage in STAGES)
+    rows = "".join(f"<tr><td>{stage}</td><td>{escape('; '.join(names.get(stage, ())))}</td></tr>" for stage in STAGES)
     st.html(f'<table class="plain">{rows}</table>')
+    quick = "; ".join(check.title for check in DEVICE if check.quick and check.stage != "bring-up")
+    st.caption(f"Quick: bring-up and health, then: {quick}.")
 
 
 def _earlier() -> None:
