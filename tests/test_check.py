@@ -73,6 +73,23 @@ def test_other_makers_are_said():
     assert statuses(replace(GOOD, wsl=True))["driver"] == PASS
 
 
+def test_what_torchs_own_file_says_of_its_build():
+    new = "__version__ = '2.11.0+cu130'\ndebug = False\ncuda: Optional[str] = '13.0'\nhip: Optional[str] = None\n"
+    assert driver.assigned(new) == {"__version__": "2.11.0+cu130", "cuda": "13.0"}
+    assert driver.assigned("cuda = '12.1'\nhip = None\n") == {"cuda": "12.1"}
+    assert driver.assigned("hip: Optional[str] = '6.4.43482'\n") == {"hip": "6.4.43482"}
+
+
+def test_an_older_triton_is_not_a_fault(monkeypatch):
+    def older(_):
+        raise TypeError("ASTSource.__init__() got an unexpected argument")
+
+    monkeypatch.setattr(bring_up, "_compiled", older)
+    assert [one.status for one in bring_up.compiled_for(find_target("sm_90"))] == [FAIL, NOT_MEASURED]
+    monkeypatch.setattr(bring_up, "older_triton", lambda: True)
+    assert [one.status for one in bring_up.compiled_for(find_target("sm_90"))] == [NOT_MEASURED, NOT_MEASURED]
+
+
 def test_a_pair_without_metadata_is_looked_up_and_an_unknown_one_is_not_guessed():
     assert statuses(replace(GOOD, triton_wanted=None))["pair"] == PASS
     assert statuses(replace(GOOD, triton_wanted=None, torch="2.9.1", triton="3.6.0"))["pair"] == WARN
@@ -356,6 +373,25 @@ def test_a_wrong_operator_is_caught_in_every_dtype():
 
         assert truth.one_operator(requests, "cpu").status == PASS
         assert truth.one_operator(requests, "cpu", off_by_a_little).status == FAIL
+
+
+def test_an_operator_that_raises_costs_its_own_result_alone(monkeypatch):
+    from kernels import operators
+
+    def one_operator(requests, device):
+        if requests[0].operator == "softmax":
+            raise AttributeError("module 'triton.language' has no attribute 'make_tensor_descriptor'")
+        return v.Result(requests[0].operator, "", "truth", PASS)
+
+    monkeypatch.setattr(truth, "one_operator", one_operator)
+    found = {one.check: one for one in truth.against_float64("cuda", truth.SIZES)}
+    assert len(found) == len(operators())
+    assert [name for name, one in found.items() if one.status == FAIL] == ["operator softmax"]
+    assert "pair that belongs together" in found["operator softmax"].step
+    monkeypatch.setattr(truth, "older_triton", lambda: True)
+    found = {one.check: one.status for one in truth.against_float64("cuda", truth.SIZES)}
+    assert found["operator softmax"] == NOT_MEASURED
+    assert [one.status for one in truth.against_float64("cpu", truth.SIZES)] == [NOT_MEASURED]
 
 
 def test_a_call_that_changes_its_mind_or_gives_nan():

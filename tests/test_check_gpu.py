@@ -80,6 +80,18 @@ def test_host_copies_arrive_as_they_left(child):
     assert all("not equal" not in one.said for one in ask(child, "host_copies:measured"))
 
 
+def test_the_page_checks_the_card(monkeypatch, tmp_path):
+    from .test_check_page import finished, page, words
+
+    monkeypatch.setenv("TRITON_EXPLORER_CHECKS", str(tmp_path))
+    app = page(mode="quick")
+    app.button(key="check.go").click().run()
+    text = words(finished(app, 240))
+    assert GPUS[0].name in text
+    assert app.session_state["check.running"].report.find("dram copy").status == PASS
+    assert app.session_state["check.running"].kept
+
+
 @pytest.mark.skipif(len(GPUS) < 2, reason="needs two GPUs")
 def test_two_cards_together():
     one = Child({**COMPILES, **visible(GPUS)})

@@ -125,15 +125,16 @@ def compiled_for(target: Target) -> Iterator[Result]:
     started = time.monotonic()
     try:
         kernel = _compiled(target)
+    except (TypeError, AttributeError, ImportError) as error:
+        if not older_triton():
+            yield from _broken(first, second, error)
+            return
+        said = f"this Triton is older than the explorer's own compile call: {in_words(error)}"
+        yield replace(first, status=NOT_MEASURED, said=said, step="The launch below goes Triton's own way, and tells.")
+        yield replace(second, status=NOT_MEASURED, said=f"needs {assembly}")
+        return
     except Exception as error:
-        text, said = _everything(error), in_words(error)
-        step = advice(text) or "Install the Triton that this torch asks for."
-        if "ptxas" in text.lower():
-            yield replace(first, said="done")
-            yield replace(second, status=FAIL, said=said, step=step)
-        else:
-            yield replace(first, status=FAIL, said=said, step=step)
-            yield replace(second, status=NOT_MEASURED, said=f"needs {assembly}")
+        yield from _broken(first, second, error)
         return
     seconds = time.monotonic() - started
     sizes = {
@@ -144,6 +145,28 @@ def compiled_for(target: Target) -> Iterator[Result]:
     }
     yield replace(first, said=f"{sizes[assembly]:,} characters", seconds=0.001)
     yield replace(second, said=f"{sizes[binary]:,} B, both in {seconds:.1f} s", seconds=seconds)
+
+
+OLDEST_TRITON = (3, 6)
+
+
+def older_triton() -> bool:
+    """Whether Triton is older than the app supports: then a name or an argument that is missing is no fault."""
+    import triton
+
+    return tuple(int(part) for part in triton.__version__.split(".")[:2]) < OLDEST_TRITON
+
+
+def _broken(first: Result, second: Result, error: Exception) -> Iterator[Result]:
+    """Which half of the compilation an error belongs to, by its message."""
+    text, said = _everything(error), in_words(error)
+    step = advice(text) or "Install the Triton that this torch asks for."
+    if "ptxas" in text.lower():
+        yield replace(first, said="done")
+        yield replace(second, status=FAIL, said=said, step=step)
+    else:
+        yield replace(first, status=FAIL, said=said, step=step)
+        yield replace(second, status=NOT_MEASURED, said=f"needs “{first.title}”")
 
 
 def _everything(error: BaseException) -> str:

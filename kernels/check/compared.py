@@ -79,22 +79,8 @@ def _beside(mine: Result, best: float, check: str, stage: str, what: str, source
         if status == PASS
         else "Compare both cards' clocks, power limit, temperature and slot; swap them to see whether it is the card."
     )
-    limit = f"at most {WARNS:.0%} behind; {FAILS:.0%} fails"
-    return Result(
-        check,
-        f"{mine.title.partition(',')[0]} {what}",
-        stage,
-        status,
-        said,
-        limit,
-        source,
-        step,
-        gpu,
-        100 * part,
-        "% behind",
-        100 * WARNS,
-        higher=False,
-    )
+    limit, title = f"at most {WARNS:.0%} behind; over {FAILS:.0%} fails", f"{mine.title.partition(',')[0]} {what}"
+    return Result(check, title, stage, status, said, limit, source, step, gpu, 100 * part, "% behind", higher=False)
 
 
 def earlier(card: Card, results: Sequence[Result], reports: Sequence[Report]) -> Iterator[Result]:

@@ -121,9 +121,13 @@ def torch_facts() -> dict[str, str]:
     with contextlib.suppress(OSError, ImportError, ValueError):
         spec = importlib.util.find_spec("torch")
         if spec and spec.origin:
-            text = (Path(spec.origin).parent / "version.py").read_text()
-            return dict(re.findall(r"^(\w+)(?:: [^=\n]+)? = '([^'\n]+)'", text, re.MULTILINE))
+            return assigned((Path(spec.origin).parent / "version.py").read_text())
     return {}
+
+
+def assigned(text: str) -> dict[str, str]:
+    """The names that a module's text gives a string, annotated or not."""
+    return dict(re.findall(r"^(\w+)(?:: [^=\n]+)? = '([^'\n]+)'", text, re.MULTILINE))
 
 
 def _version(package: str) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from math import log10
 
-from .text import by_stage, private, steps, unseen
+from .text import by_stage, matrix, private, steps, unseen
 from .values import STAGES, Report, Result, verdict, worst
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 520, 230, 64, 40
@@ -40,6 +40,7 @@ def html(report: Report) -> str:
         parts.append(f"<h2>{escape(stage)}</h2><p class='limit'>{escape(STAGES[stage])}</p><table>")
         parts += [_row(report, one) for one in results]
         parts.append("</table>")
+        parts += [f"<pre>{escape(chr(10).join(matrix(one)))}</pre>" for one in results if "speeds" in one.series]
     for card in report.cards:
         rows = "".join(
             f"<tr><td>{escape(fact.name)}</td><td>{escape(fact.value)}</td><td class='limit'>{escape(fact.source)}</td></tr>"

@@ -26,7 +26,7 @@ SLOW = "See the power limit, the temperature and the clock event reasons under l
 
 
 def launch_time(context: Context) -> Iterator[Result]:
-    """An empty kernel: what the CPU takes, what the GPU takes between two events, and in a graph of many."""
+    """What the CPU takes to launch an empty kernel, the GPU having nothing else to do."""
     from ..measure.roofs import empty_kernel
 
     here = Result("launch time", "Empty launch", STAGE, PASS)

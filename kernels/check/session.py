@@ -156,6 +156,10 @@ class Session:
                     advice(error.text) or "Run it again; if it comes back, paste the message into `python -m kernels explain`."
                 )
                 self._emit([Result(check.name, check.title, check.stage, FAIL, said=str(error), step=step)], gpu)
+            except ValueError as error:  # a figure that is none, NaN for one
+                said = f"its result cannot be read: {error}"
+                self._emit([Result(check.name, check.title, check.stage, FAIL, said=said, step="Run it again.")], gpu)
+                child.close()
 
     def _right(self, name: str, gpu: str) -> bool:
         """Whether that check of that card has a result that others can build on."""

@@ -32,8 +32,22 @@ def terminal(report: Report, *, colour: bool = False, width: int = 110) -> str:
     for stage, results in by_stage(report):
         lines += ["", f"{stage}: {STAGES[stage]}"]
         lines += _stage(report, results, colour=colour, width=width)
+        lines += [f"        {line}" for one in results for line in matrix(one)]
     lines += _cards(report)
     return "\n".join(lines)
+
+
+def matrix(one: Result) -> list[str]:
+    """The copies between cards as lines, from the card of a row to that of a column; nothing for other results."""
+    if "speeds" not in one.series:
+        return []
+    count = int(one.series["count"][0])
+    lines = ["GB/s from \\ to" + "".join(f"{f'GPU {number}':>9}" for number in range(count))]
+    for row in range(count):
+        speeds = one.series["speeds"][row * count : (row + 1) * count]
+        cells = "".join(f"{'-' if column == row else f'{speed:,.0f}':>9}" for column, speed in enumerate(speeds))
+        lines.append(f"{f'GPU {row}':14}{cells}")
+    return lines
 
 
 OWN = ("UUID", "PCI")  # facts that no two cards share

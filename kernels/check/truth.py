@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..operator import DTYPES, Numbers, Problem
-from .failures import known
+from .bring_up import older_triton
+from .failures import advice, known
 from .values import FAIL, NOT_MEASURED, PASS, Result
-from .worker import Context, in_words
+from .worker import Context, in_words, poisoned
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +25,7 @@ RAGGED = 1_000_003
 SMALL = 259
 REPEATS = 20
 WRONG = "The machine computes wrong results: run it again, and another card; see its memory errors, power supply and cooling."
+WRONG_INTERPRETER = "Triton's interpreter is at fault here, not a GPU: install Triton 3.6 or newer, and a NumPy that it knows."
 # Sizes that no block divides.
 SIZES = {"flat": {"n_elements": 1_000_003}, "rows": {"rows": 777, "columns": 1531}, "tiles": {"m": 511, "n": 769, "k": 1023}}
 SIZES_INTERPRETED = {"flat": {"n_elements": 1003}, "rows": {"rows": 5, "columns": 77}, "tiles": {"m": 33, "n": 17, "k": 40}}
@@ -75,19 +77,34 @@ def interpreted(context: Context) -> Iterator[Result]:
 
 
 def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[Result]:
-    """A result an operator; one that this Triton does not run is not measured."""
+    """A result an operator. What a Triton older than the app supports does not run is not measured."""
     from .. import operators as known_operators
     from ..runtime.request import Request
 
+    here = Result("operators", "Operators against float64", STAGE, NOT_MEASURED)
+    if device == "cpu" and older_triton():
+        yield replace(here, said="the interpreter of this Triton is older than the explorer supports")
+        return
     try:
         found = known_operators()
-    except Exception as error:  # an older Triton lacks a name that a kernel uses: the plain kernels above have run
-        said = f"these kernels are for a newer Triton: {in_words(error)}"
-        yield Result("operators", "Operators", STAGE, NOT_MEASURED, said=said, step=known(14).fix)
+    except Exception as error:  # a name that a kernel uses is missing: the plain kernels above have run
+        yield replace(here, said=f"these kernels are for another Triton: {in_words(error)}", step=known(14).fix)
         return
     for operator in found.values():
         problems = [Problem(Numbers(sizes[operator.family]), dtype) for dtype in DTYPES]
-        yield one_operator([Request(operator.name, problem, operator.tiling(problem)) for problem in problems], device)
+        try:
+            yield one_operator([Request(operator.name, problem, operator.tiling(problem)) for problem in problems], device)
+        except Exception as error:
+            if poisoned():
+                raise
+            yield _raised(operator.name, operator.title, error)
+
+
+def _raised(name: str, title: str, error: Exception) -> Result:
+    said = in_words(error)
+    status = NOT_MEASURED if older_triton() else FAIL
+    step = advice(said) or "The operator does not run: paste the message into `python -m kernels explain`."
+    return Result(f"operator {name}", f"{title} against float64", STAGE, status, said=said, step=step)
 
 
 def one_operator(requests: list[Request], device: str, run: Callable[..., Any] | None = None) -> Result:
@@ -110,7 +127,8 @@ def one_operator(requests: list[Request], device: str, run: Callable[..., Any] |
     said = ", ".join(f"{dtype} {share:.0%}" for dtype, share in shares.items())
     status = PASS if worst <= 1 else FAIL
     value = min(100 * worst, 1e12)
-    return replace(here, status=status, said=f"{said} {where}", value=value, step="" if status == PASS else WRONG)
+    step = "" if status == PASS else WRONG if device == "cuda" else WRONG_INTERPRETER
+    return replace(here, status=status, said=f"{said} {where}", value=value, step=step)
 
 
 def share_of_tolerance(request: Request, device: str, run: Callable[..., Any] | None = None) -> float:

@@ -53,11 +53,11 @@ def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
         check = getattr(importlib.import_module(module if "." in module else f"kernels.check.{module}"), name)
         for result in check(context):
             yield {"result": plain(result)}
-        _poisoned()  # gives back what the check held of the memory
+        poisoned()  # gives back what the check held of the memory
         yield {"done": True}
     except Exception as error:
         text = "".join(traceback.format_exception(error))[-MOST_TEXT:]
-        yield {"failed": in_words(error), "text": text, "poisoned": _poisoned()}
+        yield {"failed": in_words(error), "text": text, "poisoned": poisoned()}
 
 
 def in_words(error: BaseException) -> str:
@@ -70,7 +70,7 @@ def in_words(error: BaseException) -> str:
     return f"{type(inner).__name__}: {(telling or lines or [''])[0][:300]}"
 
 
-def _poisoned() -> bool:
+def poisoned() -> bool:
     """Whether this process's CUDA context is lost, as after an illegal access."""
     torch = sys.modules.get("torch")
     try:

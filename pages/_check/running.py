@@ -21,6 +21,7 @@ from pages._gpus import gpus
 from .state import MODES, Settings, state
 
 POLL = 0.4
+SETTLES = 0.5  # seconds in which the driver takes back the memory of a process that was ended
 
 
 class Running:
@@ -50,6 +51,7 @@ class Running:
     def _turn(self, gpu: Gpu) -> Iterator[None]:
         """The card is nobody else's: launches of other pages wait, and its worker's process is ended."""
         with self._workers[gpu.worker].turn():
+            time.sleep(SETTLES)
             yield
 
     @property
