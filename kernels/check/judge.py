@@ -27,7 +27,7 @@ def against(result: Result, value: float, limit: float | None, shares: tuple[flo
     Without a limit it is not measured against anything, and says so.
     """
     if limit is None or limit <= 0:
-        said = f"{value:,.4g} {result.unit}; {what} is not known here, so nothing is said of it"
+        said = f"{value:,.4g} {result.unit}; its limit ({what}) is not known here"
         return replace(result, status=NOT_MEASURED, said=said, value=value, step="")
     passes, warns = shares
     share = value / limit
