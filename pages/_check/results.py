@@ -92,7 +92,8 @@ def _row(report: Report, one: Result) -> str:
     index = next((card.index for card in report.cards if card.key == one.gpu), None)
     where = f'<span class="where">GPU {index}</span> ' if index is not None and len(report.cards) > 1 else ""
     limit = f"{one.limit}. From: {one.source}" if one.limit else f"From: {one.source}" if one.source else ""
-    held = f'<div class="limit">{escape(limit)}</div>' if one.status in (WARN, FAIL) and limit else ""
+    told = one.limit and (one.threshold is not None or one.status in (WARN, FAIL))
+    held = f'<div class="limit">{escape(limit)}</div>' if told else ""
     return (
         f'<div class="check" title="{escape(limit, quote=True)}">{_mark(one.status)}'
         f'<div><span class="name">{where}{escape(one.title)}</span> '
