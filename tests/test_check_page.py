@@ -125,9 +125,13 @@ def test_a_recorded_report_is_shown_as_recorded(tmp_path):
     text = words(page())
     assert "NVIDIA H200, recorded 2026-01-02" in text
     assert "recorded" in words(page(report="recorded"))
+    (tmp_path / "recorded" / "check-h200-x2.json").write_text(v.to_json(two_cards()))
+    history.recorded.cache_clear()
+    assert "OK: 4 checks passed on NVIDIA H200" in words(page(report="recorded"))
+    assert "2 × NVIDIA H200" in words(page(report="recorded-2"))
     (tmp_path / "recorded" / "check-broken.json").write_text("{")
     history.recorded.cache_clear()
-    assert len(history.recorded()) == 1
+    assert len(history.recorded()) == 2
     assert history.models() == {"NVIDIA H200"}
 
 

@@ -155,6 +155,15 @@ def test_history_keeps_every_report_and_skips_what_is_none(tmp_path):
     assert history.listed(tmp_path / "none") == ([], [])
 
 
+@pytest.mark.parametrize("path", sorted(history.RECORDED.glob("check-*.json")), ids=lambda path: path.name)
+def test_shipped_reports_are_whole_and_name_no_machine(path):
+    found = history.load(path)
+    assert found.complete
+    assert found.cards
+    assert v.exit_code(found) in (0, 3)
+    assert not re.search(r"/(home|root|tmp|opt|usr)/", path.read_text())
+
+
 def test_lines_of_a_report_hold_the_worst_that_was_measured():
     (line,) = merge.lines([("a", report(one(NOT_MEASURED), one(WARN, "y")))])
     assert line.status == WARN

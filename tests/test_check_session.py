@@ -228,6 +228,34 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+def test_what_shows_a_card_to_a_process(monkeypatch):
+    amd = Gpu(1, "AMD gfx942", None, find_target("gfx942"), 304, None, None)
+    assert session.visible((H200, replace(H200, uuid="GPU-b"))) == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
+    assert session.visible((replace(H200, uuid=None, index=3),)) == {"CUDA_VISIBLE_DEVICES": "3"}
+    assert session.visible((amd,)) == {"HIP_VISIBLE_DEVICES": "1"}
+    assert session.visible((replace(H200, name="NVIDIA A100-SXM4-40GB MIG 1g.5gb"),)) == {}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-1234")
+    assert session.visible((H200,)) == {}
+
+
+def test_planted_faults_of_the_machine_are_caught_by_the_command(tmp_path):
+    (tmp_path / "file").write_text("")
+    file = tmp_path / "report.json"
+    faults = {"PATH": str(tmp_path), "TRITON_CACHE_DIR": str(tmp_path / "file" / "cache"), "TRITON_DEBUG": "1"}
+    environment = {name: value for name, value in os.environ.items() if name != "CC"} | faults
+    command = [sys.executable, "-m", "kernels", "check", "--quick", "--no-save", "--json", str(file)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    report = values.from_json(file.read_text(), "report.json")
+    found = {one.check: one for one in report.results}
+    assert (found["c compiler"].status, found["headers"].status) == (FAIL, NOT_MEASURED)
+    assert found["cache"].status == FAIL
+    assert found["variables"].status == WARN
+    assert done.returncode in (1, 4)
+    assert "Traceback" not in done.stdout + done.stderr
+    for name in ("c compiler", "cache"):
+        assert found[name].step in done.stdout
+
+
 def test_the_first_stage_needs_neither_torch_nor_triton():
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('torch', 'triton', 'numpy', 'loky')))\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from .values import Report, UnreadableError, from_json, to_json
@@ -64,16 +65,14 @@ def of_card(key: str, folder: Path) -> list[Report]:
 
 @functools.cache
 def recorded() -> tuple[Report, ...]:
-    """The reports that ship with the explorer."""
-    from dataclasses import replace
-
+    """The reports that ship with the explorer, those of fewer cards first."""
     found = []
     for path in sorted(RECORDED.glob("check-*.json")):
         try:
             found.append(replace(load(path), recorded=True))
         except UnreadableError:
             continue
-    return tuple(found)
+    return tuple(sorted(found, key=lambda report: len(report.cards)))
 
 
 def models() -> frozenset[str]:

@@ -19,9 +19,9 @@ MOST = 20
 def names() -> dict[str, str]:
     """The names of reports as they stand in the URL, with what a person reads."""
     found = {LATEST: "this session's check"}
-    if history.recorded():
-        one = history.recorded()[0]
-        found[RECORDED] = f"recorded: {one.cards[0].name}, {one.made[:10]}" if one.cards else "recorded"
+    for name, one in _recorded().items():
+        count = f"{len(one.cards)} × " if len(one.cards) > 1 else ""
+        found[name] = f"recorded: {count}{one.cards[0].name}, {one.made[:10]}" if one.cards else name
     for path, report in history.listed(history.default_folder())[0][:MOST]:
         title = f"{report.made[:16].replace('T', ' ')} {report.cards[0].name if report.cards else ''}"
         # Streamlit tells options apart by what is shown of them.
@@ -31,13 +31,18 @@ def names() -> dict[str, str]:
     return found
 
 
+def _recorded() -> dict[str, Report]:
+    """The shipped reports by their names in the URL: recorded, recorded-2, ..."""
+    return {f"{RECORDED}-{place}" if place > 1 else RECORDED: one for place, one in enumerate(history.recorded(), 1)}
+
+
 def shown(settings: Settings) -> Report | None:
     """The report that is chosen: this session's, else a recorded one; None where there is neither."""
     if settings.report == LATEST:
         now = running.current()
         return now.shown() if now else next(iter(history.recorded()), None)
-    if settings.report == RECORDED:
-        return next(iter(history.recorded()), None)
+    if settings.report in _recorded():
+        return _recorded()[settings.report]
     try:
         return history.load(history.default_folder() / settings.report)
     except UnreadableError as error:
