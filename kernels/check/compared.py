@@ -10,8 +10,9 @@ from .history import recorded
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Card, Report, Result
 
 WARNS, FAILS = 0.05, 0.10
-# What is compared: figures of the card, not of the host's memory or its processor, which vary more from run to run.
-SPEEDS = ("dram copy", "dram add", "matmul", "sustained rate", "host to gpu", "gpu to host")
+# What is judged: figures of the card alone. Copies from and to the host vary with its memory, its processors and the slot.
+OF_THE_CARD = ("dram copy", "dram add", "matmul", "sustained rate")
+SPEEDS = (*OF_THE_CARD, "host to gpu", "gpu to host")
 SPREAD_SOURCE = "Hugging Face gpu-fryer's 10 %, SuperBench's 5 %"
 
 
@@ -29,7 +30,7 @@ def judged(part: float) -> str:
 
 def cards(known: Sequence[Card], results: Sequence[Result]) -> Iterator[Result]:
     """For every speed, every card against the best card of its model."""
-    for check in SPEEDS:
+    for check in OF_THE_CARD:
         found = [one for one in results if one.check == check and one.value]
         for card in known:
             mine = next((one for one in found if one.gpu == card.key), None)
@@ -99,7 +100,7 @@ def earlier(card: Card, results: Sequence[Result], reports: Sequence[Report]) ->
 
 def _against(card: Card, results: Sequence[Result], report: Report, key: str, when: str, prefix: str) -> Iterator[Result]:
     changed = f" The driver then was {report.versions['driver']}." if "driver" in report.versions else ""
-    for check in SPEEDS:
+    for check in OF_THE_CARD:
         mine = next((one for one in results if one.check == check and one.gpu == card.key and one.value), None)
         then = report.find(check, key)
         if mine is None or then is None or not then.value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .compared import SPEEDS, behind, judged
+from .compared import OF_THE_CARD, SPEEDS, behind, judged
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Report, Result, worst
 
 SHORT = {
@@ -79,6 +79,8 @@ def exit_code(found: Sequence[Line]) -> int:
     statuses = [line.status for line in found]
     for line in found:
         for check, value in line.speeds.items():
+            if check not in OF_THE_CARD:
+                continue
             alike = [other.speeds.get(check, 0.0) for other in found if other.name == line.name]
             statuses.append(judged(behind(value, max(alike))))
     return {FAIL: 1, WARN: 3}.get(worst(statuses), 0)
