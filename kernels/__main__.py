@@ -1,4 +1,4 @@
-"""python -m kernels list | trace | compile | bench | record: the explorer without a browser."""
+"""python -m kernels list | trace | compile | bench | check | ...: the explorer without a browser."""
 
 import os
 import sys
@@ -8,6 +8,9 @@ COMMANDS = {
     "trace": "offsets, masks and values of chosen programs of a kernel",
     "compile": "what a launch builds for any target: registers, spills, layouts, PTX, SASS; or why it is refused",
     "bench": "fused against unfused: time, bytes, kernels, on the attached GPU",
+    "check": "whether Triton works on this machine, is right, and as fast as it should be",
+    "explain": "what an error message means, and what to do",
+    "merge": "the check's reports of several hosts in one table",
     "record": "makes the shipped pictures of the examples again",
 }
 INTERPRETS = ("trace", "record")
@@ -24,7 +27,8 @@ def main(arguments: list[str]) -> int:
         )
         return 0 if command in ("-h", "--help") else 2
     # Triton decides at its first import whether kernels are interpreted.
-    os.environ["TRITON_INTERPRET"] = "1" if command in INTERPRETS else "0"
+    if command != "check":  # it says what is set, and its processes set their own
+        os.environ["TRITON_INTERPRET"] = "1" if command in INTERPRETS else "0"
     import importlib
 
     try:

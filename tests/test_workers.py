@@ -174,3 +174,18 @@ def test_a_failed_task_says_why(workers):
     background = wait(Background(workers["interpret"], launch_job, request(7, 3), "cpu", seconds=60))
     assert background.state == "failed"
     assert "power of 2" in background.failure
+
+
+def test_a_turn_holds_the_line_and_ends_the_process(workers):
+    worker, order = workers["trace"], []
+    first = worker.call(process_id, seconds=20)
+    with worker.turn():
+        waiting = threading.Thread(target=lambda: order.append(worker.call(process_id, seconds=20)))
+        waiting.start()
+        time.sleep(0.5)
+        order.append("turn")
+        assert worker.waiting() == 2
+    waiting.join(20)
+    assert order[0] == "turn"
+    assert order[1] != first
+    assert worker.waiting() == 0

@@ -6,20 +6,12 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 from .. import find
 from ..operator import DTYPES, Numbers, Operator, Preset, Problem, Size, Tiling
 from ..runtime.request import Request
 from ..runtime.settings import NUM_WARPS, SEED, RejectedError, block_size, fitted, whole
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that says what is wrong in one line on standard error."""
-
-    def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}", file=sys.stderr)
-        sys.exit(2)
+from .parser import Parser as Parser
 
 
 def flag(size: Size) -> str:

@@ -14,10 +14,11 @@ compiler can crash: apart, each can be replaced. A worker runs one task at a tim
 from __future__ import annotations
 
 import collections
+import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures.process import BrokenProcessPool
@@ -93,6 +94,19 @@ class Worker:
             raise
         finally:
             self._leave(place, future)
+
+    @contextlib.contextmanager
+    def turn(self, checkpoint: Callable[[], object] = lambda: None) -> Iterator[None]:
+        """Keeps this worker's place after those that came before, its process ended: the GPU is somebody else's meanwhile."""
+        place = object()
+        with self._moved:
+            self._line.append(place)
+        try:
+            self._wait_in_line(place, checkpoint)
+            self.restart()
+            yield
+        finally:
+            self._leave(place, None)
 
     def waiting(self) -> int:
         """How many tasks are in line, the one that runs included."""

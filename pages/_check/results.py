@@ -1,0 +1,108 @@
+"""A report on the page: the verdict, what to do, the figures, and every check with its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from kernels.check.text import by_stage, grouped, remedies, summary_of, unseen
+from kernels.check.values import FAIL, NOT_MEASURED, PASS, STAGES, WARN, Report, Result, exit_code, verdict, worst
+from pages._parts import fact, facts, headline, say
+from viz.check import MARKS
+
+SHOWN = (
+    ("dram copy", "DRAM copy", "Bytes a second that the GPU's memory gives and takes together in a copy."),
+    ("matmul", "matmul", "Operations a second of a large matrix product in bfloat16, by cuBLAS."),
+    ("launch time", "empty launch", "What the CPU takes to launch a kernel that does nothing."),
+    ("host to gpu", "host to GPU", "Bytes a second from the host's pinned memory to the GPU's."),
+    ("sustained rate", "after 15 s", "Operations a second of the matrix product at the end of fifteen seconds."),
+)
+MOST_REMEDIES = 6
+FOLDED = ("bring-up", "health")
+WORDS = {PASS: "passed", WARN: "warned", FAIL: "failed", NOT_MEASURED: "not measured"}
+
+
+def head(report: Report, *, running: float | None) -> None:
+    """The verdict as the page's sentence; while it runs, how far it is."""
+    name = report.cards[0].name if len(report.cards) == 1 else f"{len(report.cards)} GPUs" if report.cards else "no GPU"
+    if running is not None:
+        wrong = report.count(FAIL)
+        so_far = f"**{wrong} failed**" if wrong else "nothing failed"
+        text = f"**Checking**, {running:.0f} s: {len(report.results)} results so far, {so_far}."
+    else:
+        text = verdict(report)
+    badge = f"{name}, recorded {report.made[:10]}" if report.recorded else name
+    headline(text, badge, alive=bool(report.cards) and not report.recorded, title=f"made {report.made}")
+
+
+def numbers(report: Report) -> None:
+    """The speeds that describe a card, of several the worst; beside the name the value from which on it passes."""
+    parts = []
+    for check, name, meaning in SHOWN:
+        found = [one for one in report.results if one.check == check and one.value is not None]
+        if found:
+            one = (min if found[0].higher else max)(found, key=lambda result: result.value)
+            unit = "µs" if one.unit == "us" else one.unit
+            held = f", {'≥' if one.higher else '<'} {one.threshold:,.4g} passes" if one.threshold else ""
+            tag = "recorded" if report.recorded else "measured"
+            parts.append(fact(f"{name}{held}", f"{one.value:,.4g} {unit}", "", tag, meaning))
+    if parts:
+        st.html(facts(parts))
+
+
+def advice(report: Report) -> None:
+    """What to do next, the worst first."""
+    for titles, step, status in remedies(report)[:MOST_REMEDIES]:
+        say(f"**{titles}**: {step}", "fault" if status == FAIL else "refusal")
+    for line in unseen(report):
+        say(line)
+
+
+def table(report: Report) -> None:
+    """Every check, by stage; where all passed, what was not measured against a figure is folded."""
+    st.html(f'<div class="checks">{"".join(_stage(report, stage, results) for stage, results in by_stage(report))}</div>')
+
+
+def _stage(report: Report, stage: str, results: Sequence[Result]) -> str:
+    counts = {status: sum(one.status == status for one in results) for status in (FAIL, WARN, PASS, NOT_MEASURED)}
+    summary = ", ".join(f"{number} {WORDS[status]}" for status, number in counts.items() if number)
+    status = worst([one.status for one in results if one.status != NOT_MEASURED] or [NOT_MEASURED])
+    rows = "".join(_row(report, one) for group in grouped(results) for one in _shown(group))
+    opened = " open" if stage not in FOLDED or counts[FAIL] or counts[WARN] else ""
+    return (
+        f'<details{opened}><summary>{_mark(status)}<b title="{escape(STAGES[stage], quote=True)}">{escape(stage)}</b>'
+        f'<span class="count">{summary}</span></summary><div class="rows">{rows}</div></details>'
+    )
+
+
+def _shown(group: Sequence[Result]) -> list[Result]:
+    """Of several cards: one line for all of them, and each that stands out."""
+    if len(group) < 2:
+        return list(group)
+    return [summary_of(group), *(one for one in group if one.status in (WARN, FAIL))]
+
+
+def _mark(status: str) -> str:
+    return f'<span class="mark {status.split()[0].lower()}" title="{status}">{MARKS[status]}</span>'
+
+
+def _row(report: Report, one: Result) -> str:
+    index = next((card.index for card in report.cards if card.key == one.gpu), None)
+    where = f'<span class="where">GPU {index}</span> ' if index is not None and len(report.cards) > 1 else ""
+    limit = f"{one.limit}. From: {one.source}" if one.limit else f"From: {one.source}" if one.source else ""
+    told = one.limit and (one.threshold is not None or one.status in (WARN, FAIL))
+    held = f'<div class="limit">{escape(limit)}</div>' if told else ""
+    return (
+        f'<div class="check" title="{escape(limit, quote=True)}">{_mark(one.status)}'
+        f'<div><span class="name">{where}{escape(one.title)}</span> '
+        f'<span class="said">{escape(one.said)}</span>{held}</div></div>'
+    )
+
+
+def code(report: Report) -> str:
+    """What the command would end with, in words."""
+    meaning = {0: "all passed", 1: "a failure", 3: "warnings only", 4: "no GPU could be measured"}
+    number = exit_code(report)
+    return f"{number} ({meaning[number]})"
