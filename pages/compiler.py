@@ -31,9 +31,10 @@ for one in built:
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small", horizontal_alignment="distribute"):
     st.html(headline.figures(built), width="content")
     panes.picker(settings)
-fitting = st.container()
+said = st.container()
 panes.draw(settings, built, style)
 more.tabs(settings, built, style)
 state.write_url()
-with fitting:
+with said:
     headline.fitting(built[0])
+    headline.remarks(built[0])

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 MOST_LINES = 1500
 MOST_CHARACTERS = 400
+HINT = (
+    "Point at a line: what it became lights up beside it, and back. A click keeps it lit; arrow keys walk from line to line. "
+    "The small number tells how many lines it became."
+)
 
 # Tints that tell neighbouring lines of the source apart, light and dark; the number beside a line says the same.
 TINTS = (
@@ -51,13 +55,13 @@ def source_pane(source: Source, file: str, made: Mapping[int, int], refused: int
         mark = ' <span class="stops">Triton stops here</span>' if number == refused else ""
         beside = f'<span class="made" title="lines that this line became">{count}</span>' if count else ""
         rows.append(_row(str(number), code + mark, number if count or number == refused else None, beside, source.first))
-    return Pane("Source", file, "".join(rows), "source")
+    return Pane("Source", file, "".join(rows) + f'<div class="cut">{HINT}</div>', "source")
 
 
 def stage_pane(title: str, more: str, listing: Listing, stage: str, first: int, only: frozenset[int], sign: str) -> Pane:
     """A stage, cut after 1500 lines; lines numbered in `only` carry the sign, since the other state has no such line."""
     rows = [
-        _row(str(place or ""), _code(line, stage), place, f'<span class="only">{sign}</span>' if number in only else "", first)
+        _row(str(place or ""), _code(line, stage), place, "", first, sign if number in only else "")
         for number, (line, place) in enumerate(zip(listing.lines[:MOST_LINES], listing.places, strict=False))
     ]
     if len(listing.lines) > MOST_LINES:
@@ -72,9 +76,10 @@ def message_pane(title: str, more: str, text: str) -> Pane:
     return Pane(title, more, f'<div class="cut">{escape(text)}</div>')
 
 
-def _row(label: str, code: str, place: int | None, beside: str, first: int) -> str:
+def _row(label: str, code: str, place: int | None, beside: str, first: int, sign: str = "") -> str:
     tint = f' data-line="{place}" class="row t{(place - first) % len(TINTS)}"' if place is not None else ' class="row"'
-    return f'<div{tint}><span class="at">{label}</span><span class="text">{code}</span>{beside}</div>'
+    only = f'<span class="only">{sign}</span>' if sign else ""
+    return f'<div{tint}>{only}<span class="at">{label}</span><span class="text">{code}</span>{beside}</div>'
 
 
 def _code(line: str, stage: str) -> str:

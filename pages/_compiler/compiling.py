@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from kernels.inside.fits import Fit
-from kernels.inside.jobs import fits_job, interpreted_job, stages_job, variants_job
+from kernels.inside.jobs import fits_job, interpreted_job, remarks_job, stages_job, variants_job
 from kernels.inside.stages import Stages
 from kernels.inside.variants import Variant
 from kernels.language import MISSING
@@ -58,6 +58,15 @@ def fits(key: str, _request: Request, _target: Target) -> tuple[Fit, ...]:
     """What would fit; nothing where that cannot be found out."""
     try:
         return _ask("compile", SECONDS, fits_job, _request, _target)
+    except (TaskError, WorkerError):
+        return ()
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def remarks(key: str, _request: Request, _target: Target) -> tuple[str, ...]:
+    """The warnings; none where the compiler gave no answer, which the page says elsewhere."""
+    try:
+        return _ask("compile", SECONDS, remarks_job, _request, _target)
     except (TaskError, WorkerError):
         return ()
 

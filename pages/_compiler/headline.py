@@ -44,31 +44,32 @@ def _sentence(built: Built, kernel: str) -> str:
 
 
 def figures(built: tuple[Built, ...]) -> str:
-    """The figures of the first state as HTML, those of the second beside them."""
-    mixes = [mix(one.stages) if one.stages.texts else None for one in built]
-    rows = [_figures(one, counted) for one, counted in zip(built, mixes, strict=True)]
+    """The figures of the first state as HTML, those of the second behind an arrow; nothing where nothing was built."""
+    if not all(one.stages.texts for one in built):
+        return ""
+    rows = [_figures(one, mix(one.stages)) for one in built]
     shown = []
-    for parts in zip(*rows, strict=True):
+    for parts in list(zip(*rows, strict=True))[: 6 if len(built) == 1 else 5]:
         name, _, tag, title = parts[0]
         values = list(dict.fromkeys(part[1] for part in parts))
         shown.append(fact(name, " → ".join(values), "", tag, title))
     return facts(shown)
 
 
-def _figures(built: Built, counted: Mix | None) -> list[tuple[str, str, str, str]]:
+def _figures(built: Built, counted: Mix) -> list[tuple[str, str, str, str]]:
     used, stages = built.stages.resources, built.stages
 
     def told(value: int | None, unit: str = "") -> str:
         return "-" if value is None else f"{value:,}{unit}"
 
-    widths = " + ".join(f"{count} × {width or '?'} B" for width, count in counted.loads.items()) if counted else "-"
+    widths = " + ".join(f"{count} × {width or '?'} B" for width, count in counted.loads.items())
     took = sum(stages.seconds.values())
-    compiled = f"{seconds_text(took)}{' from the cache' if stages.cached else ''}" if stages.seconds else "-"
+    compiled = f"{seconds_text(took)}{', cached' if stages.cached else ''}"
     return [
         ("registers a thread", told(used.registers), "counted", FROM_BINARY),
         ("spilled", told(used.spill_bytes, " B"), "counted", f"Values that found no register. {FROM_BINARY}"),
         ("shared memory", told(used.shared_bytes, " B"), "counted", "Of one program, as Triton asks for it at the launch."),
-        ("instructions", told(counted and counted.instructions), "counted", "In the text; a loop's body counts once."),
+        ("instructions", told(counted.instructions), "counted", "In the text; a loop's body counts once."),
         ("loads", widths or "none", "counted", "Instructions that read GPU memory, by the bytes that one thread gets."),
         ("compiled in", compiled, "measured", "Triton's own time on this machine, once; more under “Compile time”."),
     ]
@@ -88,6 +89,13 @@ def refusal(built: Built, name: str = "") -> None:
         other = f"Triton's interpreter refuses it too: {escape(words.rstrip('.'))}."
     reason = escape((verdict.reason or "").rstrip("."))
     st.html(f'<div class="say refusal"><b>{escape(name)}{who}</b>{where}: {reason}. {other}</div>')
+
+
+def remarks(built: Built) -> None:
+    """What is worth a warning, a line each, apart from a refusal."""
+    for words in compiling.remarks(f"{built.request!r} {built.stages.target!r}", built.request, built.stages.target):
+        if words != built.stages.verdict.reason:
+            say(words)
 
 
 def fitting(built: Built) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 from html import escape
 from statistics import median
 from urllib.parse import urlencode
@@ -60,11 +60,11 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]], marked: frozenset[
 def _differs(built: tuple[Built, ...]) -> None:
     one, other = built
     pairs = list(zip(_metadata(one), _metadata(other), strict=True))
-    rows = [(name, first, second) for (name, first), (_, second) in pairs]
+    rows = sorted(((name, first, second) for (name, first), (_, second) in pairs), key=lambda row: row[1] == row[2])
     differing = frozenset(number for number, (_, first, second) in enumerate(rows) if first != second)
     same = one.stages.metadata.get("hash") == other.stages.metadata.get("hash") and one.stages.texts
     words = "both launches run one and the same kernel: nothing is compiled anew" if same else "two kernels"
-    title("What differs", f"{words}; rows that differ are marked")
+    title("What differs", f"{words}; rows that differ are marked and come first")
     st.html(table(("", one.name, other.name), rows, differing))
 
 
@@ -92,7 +92,7 @@ def _metadata(built: Built) -> list[tuple[str, str]]:
         ("instructions", told(counted.instructions if stages.texts else None)),
         ("layout of the loads", layout.partition("= ")[2].removeprefix("#ttg.") or "-"),
     ]
-    became = {one.name: f"{one.value}: {one.became}" for one in arguments(built.request)}
+    became = {one.name: f"{one.value}: {one.became}" for one in arguments(built.request, stages.target)}
     return shown + [(f"argument {name}", words) for name, words in became.items()]
 
 
@@ -125,7 +125,10 @@ def _anew(settings: CompilerSettings, built: Built) -> None:
     left, right = st.columns([1, 1.15], gap="large")
     with left:
         title("What the kernel was told", "when it was compiled")
-        rows = [(one.name, one.value, one.became, one.because) for one in arguments(settings.request)]
+        alike: dict[tuple[str, str, str], list[str]] = {}
+        for one in arguments(settings.request, built.stages.target):
+            alike.setdefault((one.value, one.became, one.because), []).append(one.name)
+        rows = [(", ".join(names), *told) for told, names in alike.items()]
         st.html(table(("argument", "value", "became", ""), rows))
     with right:
         title("Which launches need another kernel", "each was compiled just now")
@@ -134,12 +137,13 @@ def _anew(settings: CompilerSettings, built: Built) -> None:
         if isinstance(found, str):
             st.html(f'<div class="say fault">{escape(found)}</div>')
             return
-        rows, marked = [], set()
+        rows, marked, letters = [], set(), {}
         for number, one in enumerate(found):
             if one.refused:
                 rows.append((one.change, f"refused: {one.refused}", "", "", ""))
                 continue
-            verdict = "the same kernel" if one.same else f"**another kernel** {one.kernel}"
+            letter = letters.setdefault(one.kernel, chr(ord("A") + len(letters)))
+            verdict = f"kernel {letter}, the same" if one.same else f"**kernel {letter}**, another one"
             rows.append((one.change, verdict, f"{one.registers}", f"{one.widest_load or '?'} B", f"{one.instructions:,}"))
             if not one.same:
                 marked.add(number)
@@ -156,9 +160,8 @@ def _times(built: Built, style: Style) -> None:
     cold, cached = found
     parts = [(name, median(one.seconds.get(name, 0.0) for one in cold)) for name in cold[0].seconds]
     looked = median(sum(one.seconds.values()) for one in cached)
-    cpu = platform.processor() or platform.machine()
-    ways = f"measured on this machine ({cpu}): medians of {len(cold)} compiles and {len(cached)} looks into the cache"
-    title("What compiling takes", ways)
+    turns = f"medians of {len(cold)} compiles and {len(cached)} looks into the cache"
+    title("What compiling takes", f"measured on this machine ({os.cpu_count()} cores): {turns}")
     names = {
         **TITLES,
         "source": "Python to TTIR",
@@ -173,8 +176,8 @@ def _times(built: Built, style: Style) -> None:
     total = sum(took for _, took in parts)
     ratio = f"**{total / looked:,.0f} times** as long as" if looked else "longer than"
     st.markdown(
-        f"The first launch with such arguments compiles for **{seconds_text(total)}**, {ratio} a look into Triton's cache on disk "
-        "takes. Later launches in the same process find the kernel in memory, in microseconds."
+        f"The first launch with such arguments compiles for **{seconds_text(total)}**, {ratio} a look into Triton's cache on "
+        "disk takes. Later launches in the same process find the kernel in memory, in microseconds."
     )
 
 

@@ -26,8 +26,8 @@ HELP = {
     "ttgir": "The same with layouts: which thread holds which element.",
     "llir": "One thread's work, in the language of LLVM.",
     "ptx": "Assembly for every NVIDIA GPU, with any number of registers.",
-    "sass": "The instructions that this very GPU runs.",
-    "amdgcn": "The instructions that this very GPU runs.",
+    "sass": "The instructions that this kind of GPU runs.",
+    "amdgcn": "The instructions that this kind of GPU runs.",
 }
 
 
@@ -105,8 +105,11 @@ def _stages(settings: CompilerSettings, built: tuple[Built, ...], found: list[Li
     for one, stage, lines, differs, sign in zip(built, stages, found, only, ("−", "+"), strict=False):
         title = f"{TITLES[stage]}, {one.name}" if len(built) > 1 else f"{TITLES[stage]} for {one.stages.target.name}"
         if lines is None:
-            panes.append(message_pane(title, "", f"Nothing was built: {one.stages.verdict.reason}"))
+            missing = "Triton's installation has no disassembler here: PTX is as far as it goes."
+            words = missing if one.stages.texts else f"Nothing was built: {one.stages.verdict.reason}"
+            panes.append(message_pane(title, "", words))
             continue
-        changed = f"{len(differs):,} of {len(lines.lines):,} lines differ" if len(built) > 1 else f"{len(lines.lines):,} lines"
-        panes.append(stage_pane(title, changed, lines, stage, first, differs, sign))
+        count = len(lines.lines)
+        words = f"{len(differs):,} of {count:,} only here" if len(built) > 1 else f"{count:,} lines. {HELP[stage]}"
+        panes.append(stage_pane(title, words, lines, stage, first, differs, sign))
     return panes
