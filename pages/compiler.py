@@ -29,7 +29,7 @@ headline.headline(built[0], settings)
 for one in built:
     headline.refusal(one, f"{one.name}: " if second else "")
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small", horizontal_alignment="distribute"):
-    st.html(headline.figures(built), width="content")
+    headline.figures(built)
     panes.picker(settings)
 said = st.container()
 panes.draw(settings, built, style)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from kernels.runtime.device import attached
@@ -78,16 +80,17 @@ def _compare(settings: CompilerSettings) -> None:
         placeholder="nothing",
         help="A second state beside this one that differs in one thing.",
     )
-    if not settings.differs:
-        return
-    size, key = number_of(request, settings.differs), state.key("by")
+    if settings.differs:
+        _value(settings, second)
+
+
+def _value(settings: CompilerSettings, place: Any) -> None:
+    size = number_of(settings.request, settings.differs)
+    options = {"key": state.key("by"), "on_change": state.typed, "args": ("by", KEPT)}
     if size:
-        maximum = min(size.maximum, _controls.SAFE)
-        help_text = f"{size.meaning} From {size.minimum:,} to {maximum:,}."
-        value, safe = int(settings.by), _controls.SAFE
-        options_of = {"key": key, "on_change": state.typed, "args": ("by", KEPT), "help": help_text}
-        second.number_input("its value", -safe, safe, value, 1, **options_of)
+        safe = _controls.SAFE
+        help_text = f"{size.meaning} From {size.minimum:,} to {min(size.maximum, safe):,}."
+        place.number_input("its value", -safe, safe, int(settings.by), 1, help=help_text, **options)
     else:
         values = list(choices_of(settings.differs))
-        index = values.index(settings.by)
-        second.selectbox("its value", values, index=index, key=key, on_change=state.typed, args=("by", KEPT))
+        place.selectbox("its value", values, index=values.index(settings.by), **options)

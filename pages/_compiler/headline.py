@@ -43,17 +43,17 @@ def _sentence(built: Built, kernel: str) -> str:
     return f"{kernel} takes **{used.registers}** registers a thread, {spilled}, {shared}{loads}."
 
 
-def figures(built: tuple[Built, ...]) -> str:
-    """The figures of the first state as HTML, those of the second behind an arrow; nothing where nothing was built."""
-    if not all(one.stages.texts for one in built):
-        return ""
-    rows = [_figures(one, mix(one.stages)) for one in built]
+def figures(built: tuple[Built, ...]) -> None:
+    """The figures of the first state, those of the second behind an arrow; nothing where nothing was built."""
+    rows = [_figures(one, mix(one.stages)) for one in built if one.stages.texts]
+    if not rows:
+        return
     shown = []
     for parts in list(zip(*rows, strict=True))[: 6 if len(built) == 1 else 5]:
         name, _, tag, title = parts[0]
         values = list(dict.fromkeys(part[1] for part in parts))
         shown.append(fact(name, " → ".join(values), "", tag, title))
-    return facts(shown)
+    st.html(facts(shown), width="content")
 
 
 def _figures(built: Built, counted: Mix) -> list[tuple[str, str, str, str]]:
