@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from kernels import operators
-from pages._compiler import state
+from kernels.runtime.settings import corrected
+from pages._compiler import compiling, state
 from viz import compiler, theme
 from viz.listing import TINTS, message_pane
 
@@ -165,3 +168,31 @@ def test_figures_of_the_compiler_say_what_they_were_given():
     drawn = compiler.times_figure([("TTIR", 0.002), ("SASS", 0.1)], 0.0006, style)
     assert go.Figure(drawn)
     assert any("600 µs" in one["text"] for one in drawn["layout"]["annotations"])
+
+
+def test_a_compiler_that_hangs_leaves_one_sentence(monkeypatch):
+    monkeypatch.setattr(compiling, "SECONDS", 0.01)
+    text = words(page(operator="matmul_relu", m=4096, n=4096, k=4099, target="sm_86"))
+    assert "does not compile for sm_86" in text
+    assert "The compiler gave no result. The compile worker gave no answer in 0 s; it was restarted. Fewer elements" in text
+    monkeypatch.undo()
+    assert "registers a thread" in words(page(operator="matmul_relu", m=4096, n=4096, k=4099, target="sm_86"))
+
+
+def test_a_crash_of_the_compiler_leaves_one_sentence(monkeypatch):
+    monkeypatch.setattr(compiling, "stages_job", crash)
+    text = words(page(n_elements=123457, target="sm_89"))
+    assert "The compiler gave no result. The compile worker died 3 times over this; it was restarted." in text
+
+
+def crash(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_it_starts_with_what_was_launched():
+    app = AppTest.from_file(str(ROOT / "pages" / "compiler.py"), default_timeout=90)
+    app.session_state["entered"] = True
+    app.session_state["launch.settings"], _ = corrected({"operator": "softmax", "rows": "6", "columns": "781", "program": "3"})
+    checked(app.run())
+    assert app.session_state["compiler.settings"].request == app.session_state["launch.settings"].request
+    assert app.session_state["compiler.notices"] == ()

@@ -17,7 +17,6 @@ def mix_figure(states: Sequence[tuple[str, Mapping[str, int]]], kinds: Mapping[s
     for number, (name, counts) in enumerate(states):
         values = [counts.get(kind, 0) for kind in shown]
         colours = [COLOURS.get(kind, style.hatch) for kind in shown]
-        pattern = {"shape": "" if number == 0 else "/", "fgcolor": style.background, "size": 6, "solidity": 0.35}
         traces.append(
             {
                 "type": "bar",
@@ -27,9 +26,10 @@ def mix_figure(states: Sequence[tuple[str, Mapping[str, int]]], kinds: Mapping[s
                 "x": values,
                 "width": 0.78 / len(states),
                 "offset": -0.39 + 0.78 / len(states) * (len(states) - 1 - number),
-                "marker": {"color": colours, "line": {"color": style.line, "width": 1}, "pattern": pattern},
+                "marker": {"color": colours, "line": {"color": style.line, "width": 1}, "opacity": 0.5 if number else 1.0},
                 "text": [f"{value:,}" if value or len(states) > 1 else "" for value in values],
                 "textposition": "outside",
+                "constraintext": "none",
                 "textfont": {"size": style.size, "color": style.text},
                 "cliponaxis": False,
                 "hovertext": [
@@ -51,6 +51,13 @@ def mix_figure(states: Sequence[tuple[str, Mapping[str, int]]], kinds: Mapping[s
     )
     drawn["layout"] |= {"showlegend": len(states) > 1, "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0}}
     return drawn
+
+
+def _names(names: Sequence[str], style: Style, **more: object) -> dict[str, object]:
+    """An axis of names, a little apart from the bars."""
+    apart = {"ticks": "outside", "ticklen": style.px(6), "tickcolor": "rgba(0,0,0,0)"}
+    fonts = {"tickfont": {"size": style.size, "color": style.text}}
+    return bare_axis(style, tickvals=list(range(len(names))), ticktext=list(names), **apart, **fonts, **more)
 
 
 def times_figure(stages: Sequence[tuple[str, float]], cached: float, style: Style) -> Figure:
@@ -87,13 +94,12 @@ def times_figure(stages: Sequence[tuple[str, float]], cached: float, style: Styl
             font={"size": style.size, "color": style.text},
         ),
     ]
-    ticks = {"tickvals": [0, 1], "ticktext": ["from Triton's cache", "compiled"], "range": [-0.6, 1.6]}
     return figure(
         traces,
         style,
         height=120,
         xaxis=bare_axis(style, range=[0, total * 1.14], visible=False),
-        yaxis=bare_axis(style, **ticks, tickfont={"size": style.size, "color": style.text}),
+        yaxis=_names(["from Triton's cache", "compiled"], style, range=[-0.6, 1.6]),
         annotations=notes,
         barmode="stack",
         margin={"l": style.px(132), "r": 8, "t": 4, "b": 4},

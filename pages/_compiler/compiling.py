@@ -21,6 +21,7 @@ from pages import _shell
 
 SECONDS = 60.0
 MANY_SECONDS = 180.0
+NO_ANSWER = "The compiler gave no result"
 COLD_TURNS, CACHED_TURNS = 3, 7
 
 
@@ -38,8 +39,8 @@ def stages(request: Request, target: Target) -> Stages:
         with st.spinner(f"Compiling {name} for {target.name} …", show_time=True):
             return _stages(f"{request!r} {target!r}", request, target)
     except WorkerError as error:
-        words = f"The compiler gave no result. {error} Fewer elements a thread compile faster: more warps or smaller blocks."
-        return Stages(target, Verdict(False, target.name, "Triton", words))
+        words = f"{error} Fewer elements a thread compile faster: more warps or smaller blocks."
+        return Stages(target, Verdict(False, target.name, NO_ANSWER, words))
     except TaskError as error:
         return Stages(target, Verdict(False, target.name, "Triton", str(error)))
 

@@ -64,14 +64,14 @@ def _figures(built: Built, counted: Mix) -> list[tuple[str, str, str, str]]:
 
     widths = " + ".join(f"{count} × {width or '?'} B" for width, count in counted.loads.items())
     took = sum(stages.seconds.values())
-    compiled = f"{seconds_text(took)}{', cached' if stages.cached else ''}"
+    how = "found in Triton's cache in" if stages.cached else "compiled in"
     return [
         ("registers a thread", told(used.registers), "counted", FROM_BINARY),
         ("spilled", told(used.spill_bytes, " B"), "counted", f"Values that found no register. {FROM_BINARY}"),
         ("shared memory", told(used.shared_bytes, " B"), "counted", "Of one program, as Triton asks for it at the launch."),
         ("instructions", told(counted.instructions), "counted", "In the text; a loop's body counts once."),
         ("loads", widths or "none", "counted", "Instructions that read GPU memory, by the bytes that one thread gets."),
-        ("compiled in", compiled, "measured", "Triton's own time on this machine, once; more under “Compile time”."),
+        (how, seconds_text(took), "measured", "Triton's own time on this machine, once; more under “Compile time”."),
     ]
 
 
@@ -79,6 +79,9 @@ def refusal(built: Built, name: str = "") -> None:
     """Why the target refuses the launch, and whether the interpreter would run it all the same; `name` of the second state."""
     stages, request, verdict = built.stages, built.request, built.stages.verdict
     if verdict.launchable:
+        return
+    if verdict.who == compiling.NO_ANSWER:
+        say(f"**{name}{verdict.who}.** {verdict.reason}", "fault")
         return
     who = "Triton refuses this launch" if verdict.who == "Triton" else f"{stages.target.name} cannot run this launch"
     where = f", line {verdict.line}" if verdict.line else ""
@@ -93,6 +96,8 @@ def refusal(built: Built, name: str = "") -> None:
 
 def remarks(built: Built) -> None:
     """What is worth a warning, a line each, apart from a refusal."""
+    if not built.stages.texts:
+        return
     for words in compiling.remarks(f"{built.request!r} {built.stages.target!r}", built.request, built.stages.target):
         if words != built.stages.verdict.reason:
             say(words)
@@ -101,7 +106,7 @@ def remarks(built: Built) -> None:
 def fitting(built: Built) -> None:
     """The nearest launches that the target takes, each a button where the page can set it."""
     stages, request = built.stages, built.request
-    if stages.verdict.launchable:
+    if stages.verdict.launchable or stages.verdict.who == compiling.NO_ANSWER:
         return
     with st.spinner("Looking for what would fit …"):
         found = compiling.fits(f"{request!r} {stages.target!r}", request, stages.target)
