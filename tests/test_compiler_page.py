@@ -171,12 +171,17 @@ def test_figures_of_the_compiler_say_what_they_were_given():
 
 
 def test_a_compiler_that_hangs_leaves_one_sentence(monkeypatch):
-    monkeypatch.setattr(compiling, "SECONDS", 0.01)
-    text = words(page(operator="matmul_relu", m=4096, n=4096, k=4099, target="sm_86"))
+    monkeypatch.setattr(compiling, "stages_job", hang)
+    monkeypatch.setattr(compiling, "SECONDS", 0.3)
+    text = words(page(n_elements=1234567, target="sm_86"))
     assert "does not compile for sm_86" in text
     assert "The compiler gave no result. The compile worker gave no answer in 0 s; it was restarted. Fewer elements" in text
     monkeypatch.undo()
-    assert "registers a thread" in words(page(operator="matmul_relu", m=4096, n=4096, k=4099, target="sm_86"))
+    assert "registers a thread" in words(page(n_elements=1234567, target="sm_86"))
+
+
+def hang(*_: object) -> None:
+    time.sleep(60)
 
 
 def test_a_crash_of_the_compiler_leaves_one_sentence(monkeypatch):

@@ -98,18 +98,30 @@ def _source(source: Source, file: str, found: Listing | None, built: Built) -> P
 
 def _stages(settings: CompilerSettings, built: tuple[Built, ...], found: list[Listing | None], first: int) -> list[Pane]:
     stages = [_stage(settings, one) for one in built]
-    only: list[frozenset[int]] = [frozenset() for _ in built]
-    if len(found) == 2 and found[0] and found[1] and stages[0] == stages[1]:
-        only = list(differing(stages[0], found[0], found[1]))
-    panes = []
-    for one, stage, lines, differs, sign in zip(built, stages, found, only, ("−", "+"), strict=False):
-        title = f"{TITLES[stage]}, {one.name}" if len(built) > 1 else f"{TITLES[stage]} for {one.stages.target.name}"
-        if lines is None:
-            missing = "Triton's installation has no disassembler here: PTX is as far as it goes."
-            words = missing if one.stages.texts else f"Nothing was built: {one.stages.verdict.reason}"
-            panes.append(message_pane(title, "", words))
-            continue
-        count = len(lines.lines)
-        words = f"{len(differs):,} of {count:,} only here" if len(built) > 1 else f"{count:,} lines. {HELP[stage]}"
-        panes.append(stage_pane(title, words, lines, stage, first, differs, sign))
-    return panes
+    if len(built) == 1:
+        words = f"{len(found[0].lines):,} lines. {HELP[stages[0]]}" if found[0] else ""
+        return [_pane(built[0], f"{TITLES[stages[0]]} for {settings.target}", words, found[0], stages[0], first)]
+    titles = [f"{TITLES[stage]}, {one.name}" for stage, one in zip(stages, built, strict=True)]
+    words = [f"{len(lines.lines):,} lines" if lines else "" for lines in found]
+    only: tuple[frozenset[int], ...] = (frozenset(), frozenset())
+    if found[0] and found[1] and stages[0] == stages[1]:
+        only = differing(stages[0], found[0], found[1])
+        words = [f"{len(differs):,} of {len(lines.lines):,} only here" for differs, lines in zip(only, found, strict=True)]
+    parts = zip(built, titles, words, found, stages, strict=True)
+    return [_pane(*part, first, differs, sign) for part, differs, sign in zip(parts, only, ("−", "+"), strict=True)]
+
+
+def _pane(
+    built: Built,
+    title: str,
+    words: str,
+    lines: Listing | None,
+    stage: str,
+    first: int,
+    differs: frozenset[int] = frozenset(),
+    sign: str = "",
+) -> Pane:
+    if lines is not None:
+        return stage_pane(title, words, lines, stage, first, differs, sign)
+    missing = "Triton's installation has no disassembler here: PTX is as far as it goes."
+    return message_pane(title, "", missing if built.stages.texts else f"Nothing was built: {built.stages.verdict.reason}")
