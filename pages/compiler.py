@@ -37,4 +37,5 @@ more.tabs(settings, built, style)
 state.write_url()
 with said:
     headline.fitting(built[0])
-    headline.remarks(built[0])
+    for one in built:
+        headline.remarks(one, f"{one.name}: " if second else "")

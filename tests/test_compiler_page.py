@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -201,3 +203,34 @@ def test_it_starts_with_what_was_launched():
     checked(app.run())
     assert app.session_state["compiler.settings"].request == app.session_state["launch.settings"].request
     assert app.session_state["compiler.notices"] == ()
+
+
+@pytest.mark.parametrize("operator", operators())
+@pytest.mark.parametrize("value", [0, 1, 2**40])
+def test_extreme_sizes_never_give_a_traceback(operator, value):
+    page(operator=operator, **{size.name: value for size in operators()[operator].sizes})
+
+
+@pytest.mark.parametrize("texts", [{"BLOCK_SIZE": 0}, {"BLOCK_SIZE": 2**31 - 1}, {"num_warps": 0}, {"num_warps": 1024}])
+def test_settings_that_no_compiler_takes_never_give_a_traceback(texts):
+    assert "What would fit, found by compiling:" in words(page(n_elements=1000, **texts))
+
+
+def test_without_triton_the_kernel_can_be_read(tmp_path):
+    (tmp_path / "triton.py").write_text("raise ImportError('no wheel for this platform')")
+    code = (
+        "from streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('pages/compiler.py', default_timeout=60)\n"
+        "app.session_state['entered'] = True\n"
+        "app.run()\n"
+        "assert not app.exception, app.exception\n"
+        "text = ' '.join(one.proto.body for one in app.get('html'))\n"
+        "assert 'no wheel for this platform' in text and 'Nothing can be compiled here' in text, text\n"
+        "app.session_state['compiler.tabs.1'] = 'Limits'\n"
+        "app.run()\n"
+        "assert not app.exception, app.exception\n"
+        "print('fine')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip().endswith("fine"), done.stderr[-2000:]

@@ -70,7 +70,7 @@ def _compare(settings: CompilerSettings) -> None:
         state.change({"differs": name, "by": by}, keep=KEPT)
         state.renew("by")
 
-    first, second = st.columns(2, gap="small")
+    first, second = st.columns([1.4, 1], gap="small")
     first.selectbox(
         "Compare with",
         options,

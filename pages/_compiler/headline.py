@@ -8,7 +8,7 @@ import streamlit as st
 
 from kernels.inside.interpreted import why
 from kernels.inside.mix import Mix, mix
-from kernels.language import triton
+from kernels.language import MISSING, triton
 from kernels.runtime.device import attached
 from pages import _parts
 from pages._parts import fact, facts, say
@@ -18,6 +18,9 @@ from . import compiling
 from .panes import Built
 from .state import CompilerSettings, state
 
+READABLE = (
+    "Nothing can be compiled here; the kernel can be read all the same, and its limits that need no compiler are checked."
+)
 FROM_BINARY = "Read from the compiled binary, as the GPU's driver will."
 
 
@@ -80,8 +83,8 @@ def refusal(built: Built, name: str = "") -> None:
     stages, request, verdict = built.stages, built.request, built.stages.verdict
     if verdict.launchable:
         return
-    if verdict.who == compiling.NO_ANSWER:
-        say(f"**{name}{verdict.who}.** {verdict.reason}", "fault")
+    if verdict.who == compiling.NO_ANSWER or MISSING:
+        say(f"**{name}{verdict.who}.** {verdict.reason}" if not MISSING else f"**{MISSING}.** {READABLE}", "fault")
         return
     who = "Triton refuses this launch" if verdict.who == "Triton" else f"{stages.target.name} cannot run this launch"
     where = f", line {verdict.line}" if verdict.line else ""
@@ -94,19 +97,19 @@ def refusal(built: Built, name: str = "") -> None:
     st.html(f'<div class="say refusal"><b>{escape(name)}{who}</b>{where}: {reason}. {other}</div>')
 
 
-def remarks(built: Built) -> None:
-    """What is worth a warning, a line each, apart from a refusal."""
+def remarks(built: Built, name: str = "") -> None:
+    """What is worth a warning, a line each, apart from a refusal; `name` of the second state."""
     if not built.stages.texts:
         return
     for words in compiling.remarks(f"{built.request!r} {built.stages.target!r}", built.request, built.stages.target):
         if words != built.stages.verdict.reason:
-            say(words)
+            say(f"{name}{words}")
 
 
 def fitting(built: Built) -> None:
     """The nearest launches that the target takes, each a button where the page can set it."""
     stages, request = built.stages, built.request
-    if stages.verdict.launchable or stages.verdict.who == compiling.NO_ANSWER:
+    if MISSING or stages.verdict.launchable or stages.verdict.who == compiling.NO_ANSWER:
         return
     with st.spinner("Looking for what would fit …"):
         found = compiling.fits(f"{request!r} {stages.target!r}", request, stages.target)

@@ -14,6 +14,7 @@ from kernels.inside.checks import checks
 from kernels.inside.mix import KINDS, Mix, mix
 from kernels.inside.stages import STAGES
 from kernels.inside.variants import arguments
+from kernels.runtime.device import attached
 from pages._parts import bold, chart, title
 from viz import compiler
 from viz.theme import Style
@@ -115,7 +116,10 @@ def _limits(built: tuple[Built, ...]) -> None:
         counted = mix(one.stages) if one.stages.texts else NO_MIX
         found = checks(one.stages, one.request.launch(), counted)
         target = one.stages.target.name
-        title(f"Limits of {target}", f"{one.name}; checked before a launch")
+        whose = "its driver" if any(gpu.target.name == target for gpu in attached()) else "its maker's guides"
+        title(
+            f"Limits of {target}", f"{one.name}, checked before a launch; needs from the compiled kernel, limits from {whose}"
+        )
         rows = [(MARKS[check.fits], check.name, check.needed, check.limit, check.words) for check in found]
         wrong = frozenset(number for number, check in enumerate(found) if not check.fits)
         st.html(table(("", "", "this launch", target, ""), rows, wrong))

@@ -67,6 +67,7 @@ def test_a_line_lights_its_lines_both_ways_and_a_click_keeps_it_in_the_link(expl
     explorer.page.locator(".linked .source .row.lit").first.click()
     explorer.ready()
     assert "line=" not in explorer.page.url
+    assert explorer.outside == []
 
 
 def test_keys_walk_from_line_to_line_and_what_is_lit_is_scrolled_to(explorer):
