@@ -44,7 +44,6 @@ def guard() -> None:
     making pages until some session has called `st.navigation`.
     """
     if not st.session_state.get("entered"):
-        st.set_page_config(page_icon=ICON)  # else the browser asks a server of Google's for the icon of the page
         st.navigation(pages())
         st.session_state["entered"] = True
         st.rerun()

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from kernels import operators
 from kernels.runtime.device import attached
 from kernels.runtime.settings import NUM_WARPS
 from pages import _controls
@@ -32,9 +33,10 @@ def controls(settings: CompilerSettings) -> None:
     """Draws the sidebar; every change goes through the state."""
     request, stays = settings.request, kept(settings)
     st.markdown("#### Triton explorer")
-    _controls.operator(state, request, stays)
+    titles = {name: one.title for name, one in operators().items()}
+    _controls.operator(state, titles, request.operator, stays)
     _target(settings)
-    _controls.sizes(state, request)
+    _controls.numbers(state, _controls.sizes_of(request) + _controls.blocks_of(request))
     _controls.dtype(state, request, KEPT)
     _controls.number(state, NUM_WARPS, request.tiling.num_warps, st, NUM_WARPS.maximum)
     _compare(settings)
