@@ -109,7 +109,7 @@ def test_every_tab_is_drawn(tab):
     text = words(checked(app.run()))
     told = {
         "Limits": "4 warps of 32 threads run one program.",
-        "When it compiles anew": "kernel A, the same",
+        "When it compiles anew": "A, the same",
         "Compile time": "a look into Triton's cache on disk takes",
         "Take it along": "Command line",
     }

@@ -162,6 +162,9 @@ def test_locations_of_mlir_and_llvm_are_resolved():
         ("    %0 = tt.load %1 : f32", 31),
         ("    %2 = arith.addf %0, %0 : f32", 31),
     ]
+    text = "    scf.for %i = %a to %b  : i32 {\n      %3 = arith.addi %i, %i : i32 loc(#loc2)\n    } loc(#loc4)\n"
+    text += '#loc2 = loc("/a/add.py":31:9)\n#loc4 = loc("/a/add.py":30:9)\n'
+    assert [place for _, place in representation.mlir(text, range(26, 40), "add.py")] == [30, 31, None]
     text = "  %1 = fadd float %0, %0, !dbg !3\n!3 = !DILocation(line: 7, column: 1, scope: !1, inlinedAt: !4)\n"
     text += "!4 = distinct !DILocation(line: 33, column: 1, scope: !2)\n"
     assert representation.llvm(text, range(26, 40), "add.py") == [("  %1 = fadd float %0, %0", 33)]

@@ -23,6 +23,7 @@ SECONDS = 60.0
 MANY_SECONDS = 180.0
 NO_ANSWER = "The compiler gave no result"
 COLD_TURNS, CACHED_TURNS = 3, 7
+LONG = 3.0  # a kernel that compiles so long is compiled once
 
 
 def checkpoint() -> None:
@@ -93,9 +94,11 @@ def variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def times(key: str, _request: Request, _target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]] | str:
-    """Compiled afresh a few times, then taken from Triton's cache a few times; a sentence where that fails."""
+    """Compiled afresh a few times (a long one once), then taken from Triton's cache a few times; a sentence where that fails."""
     try:
-        cold = [_ask("compile", SECONDS, stages_job, _request, _target, True) for _ in range(COLD_TURNS)]
+        cold = [_ask("compile", SECONDS, stages_job, _request, _target, True)]
+        while len(cold) < COLD_TURNS and sum(cold[0].seconds.values()) < LONG:
+            cold.append(_ask("compile", SECONDS, stages_job, _request, _target, True))
         cached = [_ask("compile", SECONDS, stages_job, _request, _target) for _ in range(CACHED_TURNS)]
     except (TaskError, WorkerError) as error:
         return str(error)

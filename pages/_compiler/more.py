@@ -147,11 +147,11 @@ def _anew(settings: CompilerSettings, built: Built) -> None:
                 rows.append((one.change, f"refused: {one.refused}", "", "", ""))
                 continue
             letter = letters.setdefault(one.kernel, chr(ord("A") + len(letters)))
-            verdict = f"kernel {letter}, the same" if one.same else f"**kernel {letter}**, another one"
+            verdict = f"{letter}, the same" if one.same else f"**{letter}**, another"
             rows.append((one.change, verdict, f"{one.registers}", f"{one.widest_load or '?'} B", f"{one.instructions:,}"))
             if not one.same:
                 marked.add(number)
-        st.html(table(("launch", "runs", "registers", "widest load", "instructions"), rows, frozenset(marked)))
+        st.html(table(("launch", "kernel", "registers", "widest load", "instructions"), rows, frozenset(marked)))
 
 
 def _times(built: Built, style: Style) -> None:
@@ -164,7 +164,8 @@ def _times(built: Built, style: Style) -> None:
     cold, cached = found
     parts = [(name, median(one.seconds.get(name, 0.0) for one in cold)) for name in cold[0].seconds]
     looked = median(sum(one.seconds.values()) for one in cached)
-    turns = f"medians of {len(cold)} compiles and {len(cached)} looks into the cache"
+    compiles = f"medians of {len(cold)} compiles" if len(cold) > 1 else "one compile, since it is a long one,"
+    turns = f"{compiles} and {len(cached)} looks into the cache"
     title("What compiling takes", f"measured on this machine ({os.cpu_count()} cores): {turns}")
     names = {
         **TITLES,
