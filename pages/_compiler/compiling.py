@@ -94,7 +94,7 @@ def variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def times(key: str, _request: Request, _target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]] | str:
-    """Compiled afresh a few times (a long one once), then taken from Triton's cache a few times; a sentence where that fails."""
+    """Compiled afresh a few times (a long one once), then taken from the cache a few times; a sentence where that fails."""
     try:
         cold = [_ask("compile", SECONDS, stages_job, _request, _target, True)]
         while len(cold) < COLD_TURNS and sum(cold[0].seconds.values()) < LONG:
