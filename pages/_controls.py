@@ -15,14 +15,15 @@ from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS, SEED
 from ._state import State
 
 SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
+NOTHING: Mapping[str, Any] = {}
 
 
-def operator(state: State, titles: Mapping[str, str], chosen: str) -> None:
-    """The choice of an operator; another one starts over."""
+def operator(state: State, titles: Mapping[str, str], chosen: str, kept: Mapping[str, Any] = NOTHING) -> None:
+    """The choice of an operator; another one starts over, with what is in `kept`, the page's own settings."""
     names, key = list(titles), state.key("operator")
 
     def changed() -> None:
-        state.start_over({"operator": st.session_state[key]})
+        state.start_over({**kept, "operator": st.session_state[key]})
 
     st.selectbox("Operator", names, index=names.index(chosen), key=key, on_change=changed, format_func=titles.get)
 
@@ -73,3 +74,21 @@ def dtype(state: State, request: Request, keep: tuple[str, ...] = ()) -> None:
         args=("dtype", keep),
         required=True,
     )
+
+
+def examples(state: State, request: Request, kept: Mapping[str, Any] = NOTHING) -> None:
+    """The operator's examples, and what the one at hand shows; `kept` are the page's own settings, which stay."""
+    presets = {preset.title: preset for preset in request.description.presets}
+    here = (request.problem.sizes, request.tiling.blocks, request.problem.dtype)
+    active = next((title for title, one in presets.items() if (one.sizes, one.blocks, one.dtype) == here), None)
+    key = f"{state.key('example')}.{active}"  # what is typed elsewhere chooses and unchooses examples
+
+    def chosen() -> None:
+        if st.session_state[key]:
+            one = presets[st.session_state[key]]
+            texts = {"operator": request.operator, **one.sizes, **one.blocks, "dtype": one.dtype}
+            state.start_over({**kept, **texts})
+
+    st.pills("Examples", list(presets), default=active, key=key, on_change=chosen)
+    if active:
+        st.caption(presets[active].lesson)

@@ -14,25 +14,26 @@ HERE = Path(__file__).parent
 
 
 @functools.cache
-def _text(name: str) -> str:
+def text(name: str) -> str:
+    """A file beside this one."""
     return (HERE / name).read_text()
 
 
 def panel(html: str, key: str, **options: Any) -> int | None:
     """Shows HTML whose texts are escaped already; returns the step of a line that was clicked, once."""
-    component = st.components.v2.component("panel", css=_text("_panel.css"), js=_text("_panel.js"))
+    component = st.components.v2.component("panel", css=text("_panel.css"), js=text("_panel.js"))
     return component(data={"html": html}, key=key, on_step_change=lambda: None, **options).step
 
 
 def figure_files(titles: dict[str, str], prefix: str) -> None:
     """Buttons that save figures of the page, given as key to title, as PNG or SVG."""
-    component = st.components.v2.component("figures", css=_text("_panel.css"), js=_text("_figures.js"))
+    component = st.components.v2.component("figures", css=text("_panel.css"), js=text("_figures.js"))
     component(data={"titles": titles, "prefix": prefix}, key="figure-files")
 
 
 def frame() -> Style:
     """The style for this browser: its theme and its width. Until it has told, what Streamlit knows of the theme."""
-    component = st.components.v2.component("frame", js=_text("_frame.js"))
+    component = st.components.v2.component("frame", js=text("_frame.js"))
     told = component(key="frame", on_frame_change=lambda: None, height=1).frame
     theme, scale = str(told).split() if told else (st.context.theme.type, 1.0)
     found = style(theme == "dark", float(scale))

@@ -13,7 +13,14 @@ from plotly.basedatatypes import BaseFigure
 from viz.terms import TERMS
 from viz.theme import Figure
 
-EXPLAINED = {"programs?": "program", "blocks": "block", "lanes?": "lane"}
+EXPLAINED = {
+    "programs?": "program",
+    "blocks": "block",
+    "lanes?": "lane",
+    "registers?": "register",
+    "spilled": "spilled",
+    "shared memory": "shared memory",
+}
 
 
 class Drawn(BaseFigure):

@@ -26,6 +26,7 @@ def pages() -> list[st.Page]:
         st.Page(HERE / "launch.py", title="Launch", default=True),
         st.Page(HERE / "fusion.py", title="Fused vs unfused"),
         st.Page(HERE / "hardware.py", title="Hardware"),
+        st.Page(HERE / "compiler.py", title="Compiler"),
         st.Page(HERE / "runs.py", title="Runs"),
         st.Page(HERE / "check.py", title="New-GPU check"),
     ]

@@ -137,3 +137,18 @@ def against_do_bench(request_: Request, gpu) -> tuple[float, float]:
         call = ways.caller(request_, "forward", lambda **given: operator.wrapper(**given, tiling=request_.tiling), inputs)
         theirs = do_bench(call, warmup=100, rep=300, return_mode="median") / 1000
     return ours, theirs
+
+
+def launched(request_: Request) -> list[dict]:
+    """One launch; then of every kernel that this process compiled of that function its hash, PTX, registers and spills."""
+    import torch
+
+    from kernels.runtime.launch import prepared
+
+    launch = request_.launch()
+    request_.description.wrapper(**prepared(request_, launch, "cuda"), tiling=request_.tiling)
+    torch.cuda.synchronize()
+    kernels = launch.kernel.device_caches[torch.cuda.current_device()][0].values()
+    return [
+        {"hash": one.metadata.hash, "ptx": one.asm["ptx"], "registers": one.n_regs, "spills": one.n_spills} for one in kernels
+    ]

@@ -133,3 +133,38 @@ def test_the_list_names_every_operator_and_its_sizes():
 def test_the_compiler_answers_for_any_target():
     done = run("compile", "vector_add", "--block-size", "1024", "--target", "gfx942", "--json")
     assert json.loads(done.stdout)["launchable"] is True
+
+
+def test_compile_as_json_has_figures_layouts_and_warnings():
+    done = run("compile", "rms_norm", "--columns", "8192", "--dtype", "float16", "--target", "sm_90", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["launchable"], found["target"], found["threads"]) == (True, "sm_90", 512)
+    assert 16 <= found["registers"] <= 255
+    assert (found["spills"], found["spill_bytes"]) == (0, 0)
+    assert found["shared_bytes"] > 0
+    assert "sizePerThread = [8]" in found["layouts"]["#blocked"]
+    assert list(found["load_bytes"]) == ["16"]
+    assert found["warnings"] == []
+    odd = json.loads(run("compile", "rms_norm", "--columns", "8191", "--target", "sm_90", "--json").stdout)
+    assert "columns = 8,191" in odd["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("target", "stage", "text"),
+    [("sm_80", "ptx", ".target sm_80"), ("sm_90", "sass", "LDG.E"), ("gfx942", "amdgcn", "s_endpgm")],
+)
+def test_compile_emits_a_stage(target, stage, text):
+    done = run("compile", "vector_add", "--n-elements", "1000", "--target", target, "--emit", stage)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert text in done.stdout
+
+
+def test_compile_says_in_one_line_what_it_cannot_emit():
+    done = run("compile", "vector_add", "--n-elements", "1000", "--target", "gfx942", "--emit", "sass")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("python -m kernels compile: there is no sass for gfx942. It has ttir, ttgir, llir, amdgcn.\n")
+    done = run("compile", "vector_add", "--n-elements", "7", "--block-size", "3", "--target", "sm_90", "--emit", "ptx")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "arange's range must be a power of 2" in done.stderr

@@ -207,7 +207,8 @@ def test_every_line_of_a_kernel_is_shown_with_its_values(operator):
 
 
 def test_every_term_has_a_sentence():
-    wanted = ["program", "program id", "grid", "block", "offset", "mask", "lane", "pointer", "constexpr", "meta"]
+    wanted = ["program", "program id", "grid", "block", "offset", "mask", "lane", "pointer", "constexpr"]
+    wanted += ["register", "spilled", "shared memory", "meta"]
     assert list(TERMS) == wanted
     assert all(sentence.endswith(".") for sentence in (*TERMS.values(), *CODE.values()))
     assert terms_html().count("data-tip") == len(wanted)

@@ -44,7 +44,7 @@ def source_html(
     """
     shown = [
         _row(number, code, values.get(number, {}), here, done, (steps or {}).get(number), (notes or {}).get(number), refused)
-        for number, code in zip(range(source.first, source.first + len(source.lines)), _coloured(source.lines), strict=True)
+        for number, code in zip(range(source.first, source.first + len(source.lines)), coloured(source.lines), strict=True)
     ]
     return f'<div class="code">{"".join(shown)}</div>'
 
@@ -74,7 +74,7 @@ def _row(
     return f'<div class="{" ".join(classes)}" data-line="{number}"{click}>{text}</div>'
 
 
-def _coloured(lines: tuple[str, ...]) -> list[str]:
+def coloured(lines: tuple[str, ...]) -> list[str]:
     """Every line as escaped HTML, common indentation removed, known words explained."""
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     text = "\n".join(line[indent:] for line in lines)

@@ -14,6 +14,9 @@ TERMS = {
     "lane": "One position in a block; every operation acts on all lanes.",
     "pointer": "The address of a tensor's first element: a kernel gets this, not the tensor.",
     "constexpr": "A value that is known when the kernel is compiled; another value compiles another kernel.",
+    "register": "A thread's own place for one number, the fastest memory there is; a thread has at most 255 of them on NVIDIA.",
+    "spilled": "Moved to the thread's stack in memory, because there were not enough registers: slow.",
+    "shared memory": "A small fast memory of the multiprocessor that all threads of one program share.",
     "meta": "The compile-time values of a launch, from which the grid function computes the grid.",
 }
 

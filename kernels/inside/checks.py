@@ -64,7 +64,7 @@ def _shared(stages: Stages) -> Check:
     needed, limit = stages.resources.shared_bytes or 0, stages.target.shared_bytes
     fits = None if limit is None else needed <= limit
     words = {
-        None: "What this target has is not known here.",
+        None: f"How much shared memory {stages.target.name} has is not known here.",
         True: f"{needed / (limit or 1):.0%} of what one program may have." if needed else "None is used.",
         False: "Smaller tiles or fewer stages of the pipeline need less.",
     }[fits]
@@ -75,7 +75,7 @@ def _registers(stages: Stages, launch: Launch) -> Check:
     target, used = stages.target, stages.resources.registers
     most, block = THREAD_REGISTERS[target.backend], BLOCK_REGISTERS[target.backend]
     if used is None:
-        return Check("registers of a thread", "-", f"{most}", None, "The binary does not tell.")
+        return Check("registers of a thread", "-", f"{most}", None, "The binary does not tell how many registers.")
     threads = launch.num_warps * target.warp_size
     fits = used <= most and (block is None or used * threads <= block)
     words = f"{used * threads:,} in one program" + (f" of {block:,} that a multiprocessor has." if block else ".")
@@ -85,9 +85,12 @@ def _registers(stages: Stages, launch: Launch) -> Check:
 def _spills(stages: Stages) -> Check:
     spilled = stages.resources.spill_bytes
     if not spilled:
-        words = "Every value found a register." if spilled == 0 else "The binary does not tell."
+        words = "Every value found a register." if spilled == 0 else "The binary does not tell what is spilled."
         return Check("spilled to memory", "-" if spilled is None else "0 B", "0 B", True if spilled == 0 else None, words)
-    words = "It runs, but slowly: these values go to memory and back. More warps or a smaller block leave fewer to a thread."
+    words = (
+        f"{spilled:,} bytes a thread find no register and go to memory and back, which is slow: more warps or a smaller block "
+        "leave fewer values to a thread."
+    )
     return Check("spilled to memory", f"{spilled:,} B a thread", "0 B", None, words)
 
 

@@ -19,7 +19,7 @@ def remarks(request: Request, target: Target, stages: Stages) -> tuple[str, ...]
     if not stages.texts:
         return tuple(found)
     counted = mix(stages)
-    found += [f"{one.name}: {one.needed}. {one.words}" for one in checks(stages, launch, counted) if one.fits is None]
+    found += [one.words for one in checks(stages, launch, counted) if one.fits is None]
     wider = narrow_loads(request, target, max(counted.loads, default=0))
     if wider:
         found.append(wider)

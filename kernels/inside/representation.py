@@ -16,7 +16,8 @@ def mlir(text: str, within: range, file: str) -> Marked:
     """TTIR and TTGIR: every operation ends with its location, an alias of what stands before or after the code.
 
     A location is a place in a file, a name with a place, or a call: the callee's place, then the caller's. The outermost place
-    in the kernel counts, so that a helper's lines belong to the line that calls it.
+    in the kernel counts, so that a helper's lines belong to the line that calls it. What has a body in braces has its location
+    behind the body; its first line gets it too.
     """
     raw = text.split("\n")
     aliases = {found.group(1): found.group(2) for found in map(_ALIAS.match, raw) if found}
@@ -35,12 +36,20 @@ def mlir(text: str, within: range, file: str) -> Marked:
         return tuple(found)
 
     shown: Marked = []
+    opened: list[int] = []
     for line in raw:
         if _ALIAS.match(line) or (not line and not shown):
             continue
         use = _USE.search(line)
-        found = places(use.group(1)) if use and not line.lstrip().startswith("} loc") else ()
-        shown.append((_ARGUMENT.sub("", line[: use.start()] if use else line), found[-1] if found else None))
+        found = places(use.group(1)) if use else ()
+        place, text = found[-1] if found else None, line.strip()
+        if text.startswith("}") and opened:
+            first = opened.pop()
+            shown[first] = (shown[first][0], shown[first][1] or place)
+        place = None if text.startswith("} loc") else place
+        shown.append((_ARGUMENT.sub("", line[: use.start()] if use else line), place))
+        if text.endswith("{"):
+            opened.append(len(shown) - 1)
     return _without_blank_end(shown)
 
 

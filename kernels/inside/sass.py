@@ -11,15 +11,15 @@ PLACE = re.compile(r'\s*//## File ".nv_debug_ptx_txt", line (\d+)')
 FILE = "explorer.sass"
 
 
-def sass(cubin: bytes, hash: str, kernel: str) -> tuple[str, tuple[int | None, ...]]:
+def sass(cubin: bytes, key: str, kernel: str) -> tuple[str, tuple[int | None, ...]]:
     """The kernel's SASS, and for every line of it the line of the PTX that it was made from.
 
-    Kept in Triton's cache beside the kernel: disassembling takes 150-300 ms on 2 cores, reading it 1 ms. Raises
-    FileNotFoundError where the wheel brings no disassembler, and CalledProcessError where that fails.
+    Kept in Triton's cache beside the kernel, under its key there: disassembling takes 150-300 ms on 2 cores, reading 1 ms.
+    Raises OSError or RuntimeError where the wheel brings no disassembler, and SubprocessError where that fails.
     """
     from triton.runtime.cache import get_cache_manager
 
-    cache = get_cache_manager(hash)
+    cache = get_cache_manager(key)
     kept = cache.get_file(FILE)
     text = Path(kept).read_text() if kept else _disassembled(cubin)
     if not kept:

@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from subprocess import SubprocessError
 from typing import Any
 
 from ..runtime.compile import Verdict, judged
@@ -23,7 +24,8 @@ STAGES = {
 class Stages:
     """What a launch builds for a target.
 
-    texts     -- by stage, in the order of the compiler; empty where Triton refuses to compile
+    texts     -- by stage, in the order of the compiler; empty where Triton refuses to compile, without SASS where the
+                 installation has no disassembler
     metadata  -- Triton's own: num_warps, num_stages, shared (bytes), hash, name, ...; empty where it refuses
     binary    -- the cubin or the hsaco
     resources -- registers, spills and shared memory, read from the binary
@@ -58,9 +60,12 @@ def compiled_stages(request: Request, target: Target, *, afresh: bool = False) -
     A refusal by Triton or by the hardware's limits is in `verdict`, in words; where the hardware alone refuses, the texts are
     there all the same. With `afresh` the cache is not asked.
     """
+    from triton.runtime.cache import triton_key
+
     from .resources import of_amdgcn, of_cubin
     from .sass import sass
 
+    triton_key()  # reads Triton's own files once a process, 0.3 s: no part of what a kernel takes
     launch = request.launch()
     with _times(afresh) as times:
         verdict, compiled = judged(launch, target)
@@ -72,7 +77,9 @@ def compiled_stages(request: Request, target: Target, *, afresh: bool = False) -
         found = of_amdgcn(texts["amdgcn"], metadata["shared"])
         return Stages(target, verdict, texts, metadata, compiled.asm["hsaco"], found, (), *times)
     binary = compiled.asm["cubin"]
-    texts["sass"], lines = sass(binary, metadata["hash"], metadata["name"])
+    lines: tuple[int | None, ...] = ()
+    with contextlib.suppress(OSError, RuntimeError, SubprocessError):  # some wheels bring no disassembler
+        texts["sass"], lines = sass(binary, metadata["hash"], metadata["name"])
     found = of_cubin(binary, metadata["name"], metadata["shared"])
     return Stages(target, verdict, texts, metadata, binary, found, lines, *times)
 

@@ -35,15 +35,17 @@ class Variant:
     refused: str = ""
 
 
-def arguments(request: Request) -> tuple[Argument, ...]:
-    """Every argument of the kernel, as `JITFunction.run` specialises it."""
+def arguments(request: Request, target: Target) -> tuple[Argument, ...]:
+    """Every argument of the kernel, as `JITFunction.run` specialises it for that target."""
     launch, found = request.launch(), []
     for name in launch.kernel.arg_names:
         if name in launch.constants:
             value = launch.constants[name]
             found.append(Argument(name, f"{value:,}" if isinstance(value, int) else value, "constant", CONSTANT))
         elif name in launch.tensors:
-            found.append(Argument(name, launch.tensors[name].dtype, "pointer, divisible by 16", ALIGNED))
+            near = target.backend == "hip" and launch.tensors[name].nbytes < INT32_END
+            became, because = ("pointer, divisible by 16, within 2 GB", NEAR) if near else ("pointer, divisible by 16", ALIGNED)
+            found.append(Argument(name, launch.tensors[name].dtype, became, because))
         else:
             found.append(_number(name, launch.arguments[name]))
     return tuple(found)
@@ -51,6 +53,7 @@ def arguments(request: Request) -> tuple[Argument, ...]:
 
 CONSTANT = "A tl.constexpr: another value is another kernel."
 ALIGNED = "PyTorch's memory starts at a multiple of 16 bytes, so 16 bytes can be loaded at once."
+NEAR = f"{ALIGNED} All of it lies within 2 GB, so AMD's buffer instructions reach it."
 PLAIN = "Nothing is known of it: any other such number runs in this same kernel."
 SIXTEEN = "Rows or ends lie at multiples of 16: loads stay 16 bytes wide, and masks are the same for several lanes."
 ONE = "Compiled in like a constant: multiplications by it disappear. Any other value is another kernel."

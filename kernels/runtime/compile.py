@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,33 +26,39 @@ class Verdict:
     line: int | None = None
 
 
-def source_of(launch: Launch) -> Any:
-    """The kernel with the types and the specialisation that a launch gives it.
+def source_of(launch: Launch, target: Target) -> tuple[Any, Any]:
+    """The kernel with the types and the specialisation that a launch gives it, and the compiler's options.
 
-    As `JITFunction.run` does: a whole number equal to 1 becomes a constant, one divisible by 16 and an aligned pointer are
-    marked so, and a number past 2^31 - 1 is 64 bits wide.
+    A whole number equal to 1 becomes a constant; one divisible by 16 and an aligned pointer are marked so; a number past
+    2^31 - 1 is 64 bits wide; AMD's backend is told which tensors lie within 2 GB. Triton packs these as `JITFunction.run`
+    does, so that a launch finds in the cache what was compiled here. Its own look at a tensor is not used: of AMD it imports
+    torch, which takes seconds.
     """
+    from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
+    from triton.compiler.compiler import make_backend
 
-    constants = resolved(launch.constants)
-    signature, constexprs, attributes = {}, {}, {}
-    for position, name in enumerate(launch.kernel.arg_names):
-        value = constants.get(name, launch.arguments.get(name))
-        if name in constants or value == 1:
-            signature[name], constexprs[(position,)] = "constexpr", value
-            continue
-        signature[name] = _type_of(value)
-        if isinstance(value, Tensor) or (isinstance(value, int) and value % 16 == 0):
-            attributes[(position,)] = [["tt.divisibility", 16]]
-    return ASTSource(launch.kernel, signature, constexprs, attributes)
+    kernel, constants = launch.kernel, resolved(launch.constants)
+    given = {name: constants.get(name, launch.arguments.get(name)) for name in kernel.arg_names}
+    found = [_specialised(name, value, constants, target) for name, value in given.items()]
+    options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
+    backend = make_backend(GPUTarget(target.backend, target.arch, target.warp_size))
+    parsed, signature, constexprs, attributes = kernel._pack_args(backend, options, given, found, None)
+    return ASTSource(kernel, signature, constexprs, attributes), parsed
 
 
-def _type_of(value: Tensor | int | float) -> str:
+def _specialised(name: str, value: Any, constants: Mapping[str, Any], target: Target) -> tuple[str, Any]:
+    """The type of an argument, and what is known of it: "D" divisible by 16, "S" within 2 GB; of a constant its value."""
+    if name in constants or (isinstance(value, int) and value == 1):
+        return "constexpr", value
     if isinstance(value, Tensor):
-        return _POINTERS[value.dtype]
+        from triton import knobs
+
+        near = target.backend == "hip" and knobs.amd.use_buffer_ops and value.nbytes < INT32_END
+        return _POINTERS[value.dtype], "DS" if near else "D"
     if isinstance(value, float):
-        return "fp32"
-    return "i32" if -INT32_END <= value < INT32_END else "i64"
+        return "fp32", None
+    return "i32" if -INT32_END <= value < INT32_END else "i64", "D" if value % 16 == 0 else ""
 
 
 def build(launch: Launch, target: Target) -> Any:
@@ -59,8 +66,9 @@ def build(launch: Launch, target: Target) -> Any:
     import triton
     from triton.backends.compiler import GPUTarget
 
-    options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
-    return triton.compile(source_of(launch), GPUTarget(target.backend, target.arch, target.warp_size), options)
+    source, options = source_of(launch, target)
+    gpu = GPUTarget(target.backend, target.arch, target.warp_size)
+    return triton.compile(source, gpu, options.__dict__)
 
 
 def verdict(launch: Launch, target: Target) -> Verdict:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from kernels import operators
-from kernels.operator import Preset
 from kernels.runtime.request import LAYOUTS, WHAT_IFS, possible_layouts, possible_what_ifs
 from kernels.runtime.settings import Settings
 from pages import _controls
@@ -32,29 +29,9 @@ def controls(settings: Settings) -> None:
     _controls.operator(state, titles, request.operator)
     _controls.numbers(state, _controls.sizes_of(request) + _controls.blocks_of(request))
     _controls.dtype(state, request, KEPT)
-    _examples(settings)
+    _controls.examples(state, request)
     _what_if(settings)
     _more(settings)
-
-
-def _texts(preset: Preset, operator: str) -> dict[str, Any]:
-    return {"operator": operator, **preset.sizes, **preset.blocks, "dtype": preset.dtype}
-
-
-def _examples(settings: Settings) -> None:
-    operator, request = settings.request.description, settings.request
-    presets = {preset.title: preset for preset in operator.presets}
-    here = (request.problem.sizes, request.tiling.blocks, request.problem.dtype)
-    active = next((title for title, one in presets.items() if (one.sizes, one.blocks, one.dtype) == here), None)
-    key = f"{state.key('example')}.{active}"  # what is typed elsewhere chooses and unchooses examples
-
-    def chosen() -> None:
-        if st.session_state[key]:
-            state.start_over(_texts(presets[st.session_state[key]], operator.name))
-
-    st.pills("Examples", list(presets), default=active, key=key, on_change=chosen)
-    if active:
-        st.caption(presets[active].lesson)
 
 
 def _what_if(settings: Settings) -> None:
