@@ -27,8 +27,8 @@ def pages() -> list[st.Page]:
         st.Page(HERE / "fusion.py", title="Fused vs unfused"),
         st.Page(HERE / "hardware.py", title="Hardware"),
         st.Page(HERE / "compiler.py", title="Compiler"),
-        st.Page(HERE / "runs.py", title="Runs"),
         st.Page(HERE / "check.py", title="New-GPU check"),
+        st.Page(HERE / "runs.py", title="Runs"),
     ]
 
 
