@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from html import escape
 
+RESOURCES = {  # what a thread and a program take, by the pattern of the word
+    "registers?": "A thread's own place for one number, the fastest memory there is; on NVIDIA a thread has at most 255.",
+    "spilled": "Moved to the thread's stack in memory, because there were not enough registers: slow.",
+    "shared memory": "A small fast memory of the multiprocessor that all threads of one program share.",
+}
 WORDS = {
     "tt.get_program_id": "This program's number along an axis of the grid.",
     "tt.make_range": "The lane numbers 0, 1, 2, ...: tl.arange.",

@@ -12,6 +12,7 @@ from kernels.language import MISSING, triton
 from kernels.runtime.device import attached
 from pages import _parts
 from pages._parts import fact, facts, say
+from viz.instructions import RESOURCES
 from viz.words import bytes_text, seconds_text
 
 from . import compiling
@@ -29,7 +30,8 @@ def headline(built: Built, settings: CompilerSettings) -> None:
     kernel = settings.request.launch().kernel.__name__
     here = next((gpu.name for gpu in attached() if gpu.target.name == settings.target), "")
     badge = f"{settings.target}{f', {here}' if here else ''} · Triton {triton.__version__}"
-    _parts.headline(_sentence(built, kernel), badge, alive=bool(here), title="Compiled here; the GPU need not be attached.")
+    title = "Compiled here; the GPU need not be attached."
+    _parts.headline(_sentence(built, kernel), badge, alive=bool(here), title=title, terms=RESOURCES)
     for sentence in state.notices():
         say(sentence)
 
