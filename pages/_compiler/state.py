@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernels.inside.stages import STAGES
-from kernels.operator import DTYPES, Numbers, Problem, Size
+from kernels.operator import DTYPES, Numbers, Operator, Preset, Problem, Size
 from kernels.runtime.device import DEFAULT_TARGET, TARGETS, Target, attached
 from kernels.runtime.request import Request
 from kernels.runtime.settings import NUM_WARPS, RejectedError, Settings, block_size, corrected, link, telling, whole
@@ -104,7 +104,7 @@ def suggestion(request: Request, target: str, name: str) -> str:
 
 def read(raw: Mapping[str, str]) -> tuple[CompilerSettings, tuple[str, ...]]:
     """Legal settings from texts by name, and a sentence for every correction. Never raises."""
-    settings, said = corrected(raw, known=OURS)
+    settings, said = corrected(raw, _start, known=OURS)
     request, notices = settings.request.without_change(), list(said)
     target = _chosen(raw, "target", tuple(targets()), default_target(), notices)
     stage = _stage(raw, STAGES[find(target).backend], notices)
@@ -117,6 +117,12 @@ def read(raw: Mapping[str, str]) -> tuple[CompilerSettings, tuple[str, ...]]:
         last = source.first + len(source.lines) - 1
         notices.append(f"line: {line[:24]!r} is not a line of this kernel, {source.first} to {last}; none is chosen.")
     return CompilerSettings(request, target, stage, int(line) if within else None, differs, by), tuple(notices)
+
+
+def _start(operator: Operator) -> Preset:
+    """The first example whose blocks are the launch rule's: one that compiles."""
+    by_rule = (one for one in operator.presets if one.blocks == operator.tiling(Problem(one.sizes, one.dtype)).blocks)
+    return next(by_rule, operator.start)
 
 
 def _stage(raw: Mapping[str, str], stages: tuple[str, ...], notices: list[str]) -> str:
