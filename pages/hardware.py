@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages import _panel, _shell
-from pages._hardware import controls, headline, launching, look, more, pictures
+from pages._hardware import controls, headline, launching, look, machine, more, pictures
 from pages._hardware.state import state
 from pages._launch import running
 
@@ -24,8 +24,10 @@ left, right = st.columns([1, 1], gap="medium")
 with left:
     pictures.who_owns(shown, analysis, style)
 with right:
-    pictures.who_ran(shown, chip, style)
-more.tabs(shown, chip, analysis, style)
+    told = pictures.who_ran(shown, chip, style)
+    if not told:
+        machine.draw(shown, chip, analysis, style, narrow=True)
+more.tabs(shown, chip, analysis, style, machine_above=not told)
 state.write_url()
 with launching_here:
     launching.button(shown, analysis)

@@ -12,7 +12,7 @@ from .theme import READ, Figure, Style, bare_axis, figure, note
 from .words import bytes_text, count
 
 if TYPE_CHECKING:
-    from kernels.inside.facts import Chip
+    from kernels.inside.facts import Chip, Multiprocessor
     from kernels.inside.occupancy import Occupancy
 
 WIDE, HIGH = 100.0, 58.0
@@ -43,11 +43,20 @@ NAMES = {
 
 
 def chip_figure(
-    chip: Chip, found: Occupancy | None, registers: int, shared: int, programs: int, tensors: int, picture: str, style: Style
+    chip: Chip,
+    found: Occupancy | None,
+    registers: int,
+    shared: int,
+    programs: int,
+    tensors: int,
+    picture: str,
+    style: Style,
+    *,
+    narrow: bool = False,
 ) -> Figure:
     """`found` is what fits on an SM, `registers` a thread and `shared` bytes a program; `tensors` bytes of the launch.
 
-    Which SM has how many programs of the first wave is a model: dealt out evenly.
+    Which SM has how many programs of the first wave is a model: dealt out evenly. A narrow figure names no parts of an SM.
     """
     names = NAMES[picture]
     shapes: list[dict[str, Any]] = []
@@ -56,10 +65,12 @@ def chip_figure(
     notes.append(_text(f"<b>{names['gpu'].format(units or '?', chip.unit)}</b>", 0, 1.2, style))
     notes.append(_text(f"<b>{names['unit']}</b>", 53, 1.2, style))
     _unit(chip, found, registers, shared, names, style, shapes, notes)
+    if chip.multiprocessor and not narrow:
+        notes += _parts(chip.multiprocessor, names, style)
     _memory(chip, tensors, names, style, shapes, notes)
     traces = [_units(units, found, programs, style)] if units else []
     if chip.multiprocessor:
-        traces.append(_cores(chip.multiprocessor.cores, style))
+        traces.append(_cores(chip.multiprocessor.cores, 5 if narrow else 8, style))
     return figure(
         traces,
         style,
@@ -103,13 +114,13 @@ def _units(units: int, found: Occupancy | None, programs: int, style: Style) -> 
     }
 
 
-def _cores(cores: int, style: Style) -> dict[str, Any]:
+def _cores(cores: int, size: float, style: Style) -> dict[str, Any]:
     each = cores // 4
     wide = 8 if each >= 32 else 4
     place = np.arange(each)
     x = np.concatenate([53.0 + 12 * part + 1.3 + (place % wide) * (8.6 / wide) for part in range(4)])
     y = np.tile(8.2 + (place // wide) * 1.9, 4)
-    marker = {"symbol": "square", "size": style.px(8), "color": READ.colour}
+    marker = {"symbol": "square", "size": style.px(size), "color": READ.colour}
     return {"type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker, "hoverinfo": "skip"}
 
 
@@ -131,11 +142,6 @@ def _unit(
         left = 53 + 12 * part
         shapes.append(_box(left, left + 11, 4, 21, style.panel, style))
         shapes.append(_box(left + 0.8, left + 10.2, 17.6, 20.4, style.masked, style))
-        notes.append(_text(names["scheduler"], left + 0.8, 6, style))
-        notes.append(_text(names["tensor"], left + 5.5, 19, style, xanchor="center"))
-    cores = names["cores"].format(kind.cores)
-    slots = f"{kind.warps} places for warps" if names is NAMES["machine"] else f"{kind.warps} places for teams of 32"
-    notes.append(_text(f"{cores}, {slots}", 100, 1.2, style, xanchor="right"))
     used = 4 * registers * 32 * found.warps * found.programs if found else 0
     taken = (shared + kind.shared_reserved) * found.programs if found and shared else 0
     for top, name, whole, part in (
@@ -152,6 +158,17 @@ def _unit(
         notes.append(_text(text, 53, top + 6.6, style))
 
 
+def _parts(kind: Multiprocessor, names: dict[str, str], style: Style) -> list[dict[str, Any]]:
+    """The names of what an SM has, where there is room for them."""
+    slots = f"{kind.warps} places for warps" if names is NAMES["machine"] else f"{kind.warps} places for teams of 32"
+    found = [_text(f"{names['cores'].format(kind.cores)}, {slots}", 100, 1.2, style, xanchor="right")]
+    for part in range(kind.schedulers):
+        left = 53 + 12 * part
+        found.append(_text(names["scheduler"], left + 0.8, 6, style))
+        found.append(_text(names["tensor"], left + 5.5, 19, style, xanchor="center"))
+    return found
+
+
 def _memory(
     chip: Chip, tensors: int, names: dict[str, str], style: Style, shapes: list[dict[str, Any]], notes: list[dict[str, Any]]
 ) -> None:
@@ -164,10 +181,10 @@ def _memory(
             shapes.append(_box(0, max(100 * share, 0.3), top, top + 5.5, READ.colour, style))
         said = f"<b>{names[name]}</b>: {bytes_text(size)}{more}" if size else f"<b>{names[name]}</b>: size not known here{more}"
         fit = f"; the tensors’ {bytes_text(tensors)} {'fit' if size and tensors <= size else 'do not fit'}" if size else ""
-        light = share > 0.45
-        colour = READ.text if light else "#FFFFFF"
-        font = {"size": style.size, "color": colour}
-        notes.append(note(said + fit, 1, top + 2.8, style, xanchor="left", yanchor="middle", font=font))
+        inside = share > 0.45
+        font = {"size": style.size, "color": READ.text if inside else "#FFFFFF"}
+        start = 1 if inside else 100 * share + 1
+        notes.append(note(said + fit, start, top + 2.8, style, xanchor="left", yanchor="middle", font=font))
 
 
 def _box(x0: float, x1: float, y0: float, y1: float, colour: str, style: Style) -> dict[str, Any]:

@@ -21,8 +21,8 @@ FACTORY = (
 )
 
 
-def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
-    """Multiprocessors, one of them from near, caches and memory, by their sizes and speeds."""
+def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, narrow: bool = False) -> None:
+    """Multiprocessors, one of them from near, caches and memory, by their sizes and speeds; narrow in half a page."""
     found, used, launch = fits(chip, analysis), analysis.resources, shown.request.launch()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.segmented_control(
@@ -41,6 +41,10 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
         say(FACTORY)
     tensors = sum(tensor.nbytes for tensor in launch.tensors.values())
     args = (found, used.registers or 0, used.shared_bytes or 0, launch.programs, tensors)
-    chart(hardware_chip.chip_figure(chip, *args, shown.picture, style), "chip", f"The {chip.name}")
+    chart(hardware_chip.chip_figure(chip, *args, shown.picture, style, narrow=narrow), "chip", f"The {chip.name}")
     lit = "yellow: taken by this launch's first wave, dealt out evenly (modelled); blue: cores, and the launch's tensors"
+    if narrow and chip.multiprocessor:
+        kind = chip.multiprocessor
+        cores = f"{kind.schedulers} warp schedulers, each with {kind.cores // kind.schedulers} cores and a tensor core"
+        lit = f"one SM: {cores}, {kind.warps} places for warps; {lit}"
     st.caption(f"{lit[0].upper()}{lit[1:]}. Source of the numbers: {chip.source}.")

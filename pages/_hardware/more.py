@@ -14,14 +14,16 @@ from . import footprint, machine, occupancy, sectors
 from .state import Shown
 
 
-def tabs(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
-    """Tabs; only the open one is drawn."""
+def tabs(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, machine_above: bool) -> None:
+    """Tabs; only the open one is drawn. The GPU is one of them unless it is drawn above already."""
     draws = {
         "What a warp asks of memory": lambda: sectors.draw(shown, analysis, style),
         "What fits on an SM": lambda: occupancy.draw(shown, chip, analysis, style),
         "The GPU": lambda: machine.draw(shown, chip, analysis, style),
         "The words": lambda: _panel.panel(terms_html(), "hardware-terms"),
     }
+    if machine_above:
+        del draws["The GPU"]
     if shown.request.description.family == "tiles":
         draws = {"Which tiles run together": lambda: footprint.draw(shown, chip, analysis, style), **draws}
     opened = st.tabs(list(draws), on_change="rerun", key="hardware.tabs")

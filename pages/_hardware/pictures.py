@@ -142,8 +142,8 @@ def _wide(tensor: Held, analysis: Analysis) -> str:
     return f"<b>{width}</b> bytes with one instruction: {each} elements at a time"
 
 
-def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
-    """A row a multiprocessor, lit while it runs programs; below, when each program started."""
+def who_ran(shown: Shown, chip: Chip, style: Style) -> bool:
+    """A row a multiprocessor, lit while it runs programs; below, when each program started. False where nothing told it."""
     found = look.seen(shown)
     told = look.asked(shown)
     title(
@@ -157,7 +157,7 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
     if found is None:
         reason = "there is no GPU that could be asked" if look.gpu_of(shown) is None else "it was not launched yet"
         say(f"No schedule of this operator: {reason}, and none was recorded.")
-        return
+        return False
     one = found.schedule
     moments = hardware_schedule.moments(one.span)
     chart(
@@ -167,6 +167,7 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> None:
     )
     chart(hardware_schedule.order_figure(one.starts, one.span, style), "order", "When each program started")
     st.html(f'<div class="way">{_scheduled(found, chip)}</div>')
+    return True
 
 
 def _scheduled(found: look.Seen, chip: Chip) -> str:
