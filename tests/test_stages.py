@@ -196,6 +196,22 @@ def test_the_mix_of_a_text_counted_by_hand():
     assert (amd.loads, dict(amd.kinds)) == ({2: 1, 16: 1}, {"global load": 2, "matrix": 1, "between threads": 1})
 
 
+@pytest.mark.parametrize(
+    ("mnemonic", "kind"),
+    [
+        ("UFMUL", "floating point"),
+        ("UFSETP.GEU.AND", "floating point"),
+        ("UFSEL", "floating point"),
+        ("UI2FP.F32.S32", "floating point"),
+        ("UISETP.NE.AND", "integer"),
+        ("USEL", "move"),
+    ],
+)
+def test_instructions_of_the_uniform_path_have_a_kind(mnemonic, kind):
+    """ptxas of CUDA 13 makes them of what all threads share, on the newest chips."""
+    assert kind_of(mnemonic, "sass") == kind
+
+
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120", "gfx90a", "gfx942", "gfx950"])
 def test_no_instruction_of_the_operators_is_without_a_kind(compiler, target):
     for texts in (MATMUL, {"operator": "softmax", "rows": 6, "columns": 781}, SPILLS):
