@@ -9,4 +9,4 @@ if get_script_run_ctx(suppress_warning=True) is None:
     _shell.serve(__file__)
 st.set_page_config(page_title="Triton explorer", page_icon=_shell.ICON, layout="wide")
 _shell.enter()
-st.navigation(_shell.pages()).run()
+st.navigation(_shell.pages(), position="top").run()

@@ -37,5 +37,5 @@ def frame() -> Style:
     told = component(key="frame", on_frame_change=lambda: None, height=1).frame
     theme, scale = str(told).split() if told else (st.context.theme.type, 1.0)
     found = style(theme == "dark", float(scale))
-    st.html(f"<style>:root {{ --explorer-text: {found.text}; }}</style>")
+    st.html(f"<style>:root {{ --explorer-text: {found.text}; --explorer-background: {found.background}; }}</style>")
     return found

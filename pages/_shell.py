@@ -18,7 +18,7 @@ FIRST_PORT = 8501
 
 
 def pages() -> list[st.Page]:
-    """The pages, in the order of the sidebar; a new one is a line here and a file.
+    """The pages, in the order of the bar on top; a new one is a line here and a file.
 
     They have no icons: on a deep link the browser would fetch the page's from the network.
     """
@@ -45,7 +45,7 @@ def guard() -> None:
     making pages until some session has called `st.navigation`.
     """
     if not st.session_state.get("entered"):
-        st.navigation(pages())
+        st.navigation(pages(), position="top")
         st.session_state["entered"] = True
         st.rerun()
 

@@ -74,7 +74,7 @@ def chip_figure(
     return figure(
         traces,
         style,
-        height=440,
+        height=340 if narrow else 440,
         xaxis=bare_axis(style, range=[-0.5, WIDE + 0.5], visible=False),
         yaxis=bare_axis(style, range=[HIGH, -1], visible=False),
         shapes=shapes,

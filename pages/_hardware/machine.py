@@ -42,9 +42,9 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, narrow: 
     tensors = sum(tensor.nbytes for tensor in launch.tensors.values())
     args = (found, used.registers or 0, used.shared_bytes or 0, launch.programs, tensors)
     chart(hardware_chip.chip_figure(chip, *args, shown.picture, style, narrow=narrow), "chip", f"The {chip.name}")
-    lit = "yellow: taken by this launch's first wave, dealt out evenly (modelled); blue: cores, and the launch's tensors"
+    lit = "Yellow: taken by the first wave, dealt out evenly (modelled). Blue: cores, the launch's tensors."
     if narrow and chip.multiprocessor:
         kind = chip.multiprocessor
-        cores = f"{kind.schedulers} warp schedulers, each with {kind.cores // kind.schedulers} cores and a tensor core"
-        lit = f"one SM: {cores}, {kind.warps} places for warps; {lit}"
-    st.caption(f"{lit[0].upper()}{lit[1:]}. Source of the numbers: {chip.source}.")
+        cores = f"{kind.schedulers} schedulers, each with {kind.cores // kind.schedulers} cores and a tensor core"
+        lit = f"One SM: {cores}. {lit}"
+    st.caption(f"{lit} Source of the numbers: {chip.source}.")

@@ -86,3 +86,16 @@ def test_a_run_is_opened_from_a_file_and_a_foreign_one_is_refused(explorer, tmp_
     explorer.page.locator("input[type=file]").set_input_files([str(good), str(bad)])
     explorer.says("1 opened")
     expect(explorer.page.locator("[data-testid=stSidebar]")).to_contain_text("bad.json: JSON, but not a run")
+
+
+@pytest.mark.parametrize(
+    ("path", "button"),
+    [("/?n_elements=98432", "Launch in the interpreter"), ("/fusion", "Measure"), ("/check", "Check without a GPU")],
+)
+def test_what_a_page_is_for_is_in_sight_without_scrolling(explorer, path, button):
+    explorer.page.goto(explorer.address + path)
+    found = explorer.page.get_by_role("button", name=button, exact=True)
+    found.wait_for(timeout=30_000)
+    explorer.ready()
+    box = found.bounding_box()
+    assert box["y"] + box["height"] <= 800

@@ -90,7 +90,9 @@ def test_a_matmuls_waves_are_played_in_the_browser(explorer):
 
 def test_the_factory_is_one_toggle_away(explorer):
     explorer.open("/hardware")
-    explorer.page.get_by_role("tab", name="The GPU").click()
+    tab = explorer.page.get_by_role("tab", name="The GPU")  # above the tabs where no schedule is to be drawn
+    if tab.count():
+        tab.click()
     explorer.says("GPU: 132 multiprocessors (SMs)")
     explorer.page.get_by_role("radio", name="the factory").click()
     explorer.says("the factory: 132 floors")
