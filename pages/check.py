@@ -29,7 +29,7 @@ def show() -> None:
         reports.introduction()
         more.plan()
     else:
-        results.head(report, running=now.session.report().seconds if busy else None)
+        results.head(report, running=now.session.report().seconds if busy else None, doing=now.session.doing if busy else "")
         if now is not None and now.failure:
             say(f"**The check broke.** {now.failure}", "fault")
         results.numbers(report)

@@ -66,3 +66,14 @@ def unmasked(context):
     from .check_probes import unmasked_kernel
 
     yield ragged_add(unmasked_kernel, 1_000_003, "cuda")
+
+
+def late(context):
+    """Right so far, but what it has started on the GPU fails when it is waited for; torch is a stand-in."""
+    from types import SimpleNamespace
+
+    def synchronize():
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    sys.modules["torch"] = SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: True, synchronize=synchronize))
+    yield from right(context)

@@ -84,3 +84,28 @@ def schedule_of_four(request: Request, target: Target, progress: str | None = No
 def refused_schedule(request: Request, target: Target, progress: str | None = None) -> Schedule:
     """A launch that fails."""
     raise TaskError("The tensors need 9.9 GB, and the GPU has 1.0 GB free.")
+
+
+def order_of_work(request: Request, target: Target) -> list[str]:
+    """The schedule's copy as machine code: which of its instructions read clocks, wait, load and store, in order.
+
+    "clock", "unit", "wait", "load", "store" (what the kernel itself stores) and "told" (what the copy adds).
+    """
+    import re
+
+    from kernels.inside.sass import _disassembled
+
+    launch = request.launch()
+    _, ttgir, _ = instrument.plain(launch, target)
+    copy = instrument.compiled(instrument.with_schedule(ttgir), launch, target)
+    kinds = {
+        "clock": r"CS2R\S* R\d+, SR_GLOBALTIMER",
+        "unit": "SR_VIRTUALSMID",
+        "wait": r"BAR\.SYNC",
+        "load": r"LDG|LDGSTS|UBLKCP",
+        "told": r"STG\.E\.64 ",
+        "store": r"STG|ST\.E",
+    }
+    lines = _disassembled(copy.asm["cubin"]).split("\n")
+    found = (next((kind for kind, text in kinds.items() if re.search(text, line)), None) for line in lines)
+    return [kind for kind in found if kind]

@@ -59,6 +59,12 @@ def test_results_before_the_death_are_kept(child):
         next(results)
 
 
+def test_an_error_that_the_gpu_reports_late_is_of_the_check_that_made_it(child):
+    with pytest.raises(ChildError, match="illegal memory access"):
+        ask(child, "late")
+    assert [one.status for one in ask(child, "right")] == [PASS]
+
+
 def test_a_crash_brings_its_last_words(child):
     with pytest.raises(ChildError, match="SIGSEGV") as error:
         ask(child, "crashed")
@@ -117,6 +123,45 @@ def test_one_fault_costs_one_check_on_every_card(monkeypatch, two_cards):
     assert "Not OK" in values.verdict(report)
 
 
+def test_a_card_whose_check_breaks_says_so_and_the_other_goes_on(monkeypatch, two_cards):
+    monkeypatch.setattr(plan, "DEVICE", faulty("right"))
+    right = session.health.checks
+
+    def broken(gpu, card):
+        if gpu.index == 0:
+            raise TypeError("NVML answers in another way")
+        return right(gpu, card)
+
+    monkeypatch.setattr(session.health, "checks", broken)
+    report = Session(quick=True).run()
+    assert report.find("card", "GPU-a").status == FAIL
+    assert "NVML answers in another way" in report.find("card", "GPU-a").said
+    assert report.find("right", "GPU-b").status == PASS
+
+
+def test_cancel_while_a_card_is_somebody_elses(monkeypatch, two_cards):
+    from contextlib import contextmanager
+
+    @contextmanager
+    def never(gpu):
+        raise CancelledError
+        yield
+
+    report = Session(quick=True, turn=never).run()
+    assert report.find("card") is None
+    assert values.exit_code(report) == 4
+
+
+def test_it_says_what_it_does_now(monkeypatch, two_cards):
+    monkeypatch.setattr(plan, "DEVICE", faulty("right", "environment"))
+    told = []
+    running = Session(quick=True, only=(0,), heard=lambda one: told.append((one.check, running.doing)))
+    running.run()
+    assert ("right", "Right") in told
+    assert ("environment", "Environment") in told
+    assert running.doing == ""
+
+
 def test_what_builds_on_a_failure_is_not_measured(monkeypatch, two_cards):
     after = Check("after", "After", "speed", "tests.check_faults:right", 5.0, ("crashed",), quick=True)
     monkeypatch.setattr(plan, "DEVICE", (*faulty("crashed"), after))
@@ -161,6 +206,19 @@ def test_the_same_card_earlier(monkeypatch, two_cards, tmp_path):
         found = running.run().find("then dram copy", "GPU-a")
         assert found.status == status, now
     assert "driver" in found.step or found.status == PASS
+
+
+def test_a_quick_check_since_does_not_hide_the_figures_of_a_full_one(monkeypatch, two_cards, tmp_path):
+    monkeypatch.setattr(plan, "DEVICE", ())
+    matmul = Result("matmul", "Matmul", "speed", PASS, value=800.0, unit="TFLOP/s", gpu="GPU-a")
+    full, quick = report_with(4000.0), replace(report_with(3900.0), made="2026-01-09T03:04:05+00:00", quick=True)
+    for report in (replace(full, results=(*full.results, matmul)), quick):
+        history.save(report, tmp_path)
+    running = Session(only=(0,), earlier=lambda key: history.of_card(key, tmp_path))
+    running.results += [speed(3900.0), replace(matmul, value=700.0)]
+    found = running.run()
+    assert found.find("then matmul", "GPU-a").status == FAIL
+    assert found.find("then dram copy", "GPU-a").value == 0.0
 
 
 def speed(value: float, gpu: str = "GPU-a") -> Result:

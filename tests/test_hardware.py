@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from kernels.inside.layouts import Blocked
 from kernels.inside.occupancy import Waves, occupancy
 from kernels.inside.recordings import key, nearest, read, recorded, written
 from kernels.inside.schedule import Cost, Schedule, refuse
-from kernels.inside.sector_counters import Counts
+from kernels.inside.sector_counters import Counts, counts
 from kernels.inside.sector_counters import read as read_counters
 from kernels.inside.sectors import SECTOR, Touched, expected, laid_out, patterns, touched, whole
 from kernels.matmul_relu import tile_of
@@ -319,3 +321,16 @@ def test_counters_are_read_or_explained():
     assert read_counters(head)[0] is None
     assert "ERR_NVGPUCTRPERM" in read_counters("", "==ERROR== ERR_NVGPUCTRPERM")[1]
     assert read_counters("", "no such file")[1]
+
+
+def test_counters_are_asked_for_where_this_program_lies(monkeypatch, tmp_path):
+    """The app may be started from any folder, and `python -m` has to find the program all the same."""
+    tool = tmp_path / "ncu"
+    tool.write_text('#!/bin/sh\necho "==ERROR== started in $(pwd -P)"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    gpu = Gpu(0, "H200", "GPU-a", find_target("sm_90"), 132, None, None)
+    found, reason = counts(vector(100), gpu)
+    assert found is None
+    assert f"started in {Path(__file__).resolve().parents[1]}" in reason

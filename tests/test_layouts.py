@@ -242,5 +242,20 @@ def test_instrumented_copies_compile_and_change_nothing_else(compiler, operator,
     assert with_schedule <= plain + 2
 
 
+@EVERY
+def test_the_clock_is_read_before_the_first_load_and_after_the_last_store(compiler, operator):
+    """In the machine code, past every optimisation: clock, work, all warps there, clock and unit, and only then the telling."""
+    found = compiler.call(hardware_tasks.order_of_work, large(operator), find_target("sm_90"), seconds=120)
+    first, last = (place for place, kind in enumerate(found) if kind == "clock")
+    work = [place for place, kind in enumerate(found) if kind in ("load", "store")]
+    told = [place for place, kind in enumerate(found) if kind == "told"]
+    assert first < min(work)
+    assert max(work) < last
+    assert found[last - 1] == "wait"
+    assert len(told) == 3
+    assert last < min(told)
+    assert last < found.index("unit") < max(told)
+
+
 def test_nothing_is_found_in_a_text_that_is_no_ttgir():
     assert held("", large(operators()["vector_add"]).launch()) == ()

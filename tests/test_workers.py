@@ -123,6 +123,12 @@ def test_a_task_given_up_leaves_the_worker_to_the_next(workers, kill):
     assert (after == before) is not kill
 
 
+def test_versions_come_back_as_plain_text(workers):
+    """torch's own kind of text would import torch, seconds of it, into the process that asks."""
+    found = workers["interpret"].call(launch_job, request(7, 4), "cpu", seconds=60)
+    assert {type(version) for version in found.versions.values()} == {str}
+
+
 def test_errors_of_a_kernel_come_back_as_a_sentence(workers):
     with pytest.raises(TaskError, match="arange's range must be a power of 2"):
         workers["interpret"].call(launch_job, request(7, 3), "cpu", seconds=60)

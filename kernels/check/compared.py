@@ -86,26 +86,28 @@ def _beside(mine: Result, best: float, check: str, stage: str, what: str, source
 
 def earlier(card: Card, results: Sequence[Result], reports: Sequence[Report]) -> Iterator[Result]:
     """For every speed, the card against its own last report, and against the shipped run of its model."""
-    model = next(((report, other.key) for report in recorded() for other in report.cards if other.name == card.name), None)
-    if reports:
-        yield from _against(card, results, reports[0], card.key, f"this card {_ago(reports[0].made)}", "then")
-    if model:
-        for found in _against(card, results, *model, "the shipped run of this model", "model"):
-            # Another card of the model, under another driver: worth a look, no more.
-            yield replace(found, status=WARN) if found.status == FAIL else found
-    if not reports and not model:
+    models = [(report, other.key) for report in recorded() for other in report.cards if other.name == card.name]
+    yield from _against(card, results, [(report, card.key) for report in reports], "this card", "then")
+    for found in _against(card, results, models, "the shipped run of this model", "model"):
+        # Another card of the model, under another driver: worth a look, no more.
+        yield replace(found, status=WARN) if found.status == FAIL else found
+    if not reports and not models:
         said = "this card was not checked here before, and no run of its model ships"
         yield Result("history", "The same card earlier", "history", NOT_MEASURED, said=said, origin="recorded")
 
 
-def _against(card: Card, results: Sequence[Result], report: Report, key: str, when: str, prefix: str) -> Iterator[Result]:
-    changed = f" The driver then was {report.versions['driver']}." if "driver" in report.versions else ""
+def _against(
+    card: Card, results: Sequence[Result], earlier: Sequence[tuple[Report, str]], what: str, prefix: str
+) -> Iterator[Result]:
+    """Every speed against the first of the earlier reports that has it: a quick check measures fewer."""
     for check in OF_THE_CARD:
         mine = next((one for one in results if one.check == check and one.gpu == card.key and one.value), None)
-        then = report.find(check, key)
-        if mine is None or then is None or not then.value:
+        found = ((report, report.find(check, key)) for report, key in earlier)
+        report, then = next(((report, one) for report, one in found if one and one.value), (None, None))
+        if mine is None or then is None:
             continue
-        found = _beside(
+        when = f"{what} {_ago(report.made)}" if prefix == "then" else what
+        beside = _beside(
             mine,
             then.value,
             f"{prefix} {check}",
@@ -114,10 +116,11 @@ def _against(card: Card, results: Sequence[Result], report: Report, key: str, wh
             "SuperBench's 5 %; a report kept or shipped",
             card.key,
         )
-        if found.status != PASS:
+        if beside.status != PASS:
+            changed = f" The driver then was {report.versions['driver']}." if "driver" in report.versions else ""
             step = f"See whether driver, power limit, cooling or what else runs has changed.{changed}"
-            found = replace(found, step=step)
-        yield found
+            beside = replace(beside, step=step)
+        yield beside
 
 
 def _ago(made: str) -> str:

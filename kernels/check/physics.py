@@ -87,7 +87,7 @@ def sweep(context: Context) -> Iterator[Result]:
         return lambda: there.copy_(here)
 
     calls = [lambda: empty_kernel[(1,)](), *(copy_of(volume) for volume in volumes)]
-    empty, *spreads = on_stream(lambda: timing.by_events(calls, timing.Clearing()))
+    empty, *spreads = on_stream(lambda: timing.by_events(calls, timing.Clearing(), rounds=1))
     seconds = [spread.median for spread in spreads]
     yield swept(volumes, seconds, empty.median)
 

@@ -46,6 +46,12 @@ class Session:
         self.started = time.monotonic()
         self._lock, self._alone = threading.Lock(), threading.Lock()
         self._stopped = threading.Event()
+        self._doing: dict[str, str] = {}
+
+    @property
+    def doing(self) -> str:
+        """The check that runs now, of several cards the latest started; empty between checks."""
+        return next(reversed([*self._doing.values()]), "")
 
     def cancel(self) -> None:
         """Ends what runs; what was measured stays."""
@@ -108,6 +114,16 @@ class Session:
             self._emit(compared.earlier(card, self.results, self.earlier(card.key)), card.key)
 
     def _one_card(self, gpu: Gpu, card: Card) -> None:
+        """In a thread of its own, where an error would be lost: it is a result of this card."""
+        try:
+            self._checked(gpu, card)
+        except CancelledError:
+            pass
+        except Exception as error:
+            said = f"the check itself broke: {type(error).__name__}: {str(error)[:200]}"
+            self._emit([Result("card", "This card", "bring-up", FAIL, said=said, step="Run it again.")], card.key)
+
+    def _checked(self, gpu: Gpu, card: Card) -> None:
         module, _ = nvml.opened()
         with self.turn(gpu):
             handle = nvml.card(module, gpu.uuid, gpu.index) if module and gpu.target.backend == "cuda" else None
@@ -116,8 +132,6 @@ class Session:
             try:
                 for check in plan.device_checks(self.quick):
                     self._ask(child, check, card.key, mig=card.mig)
-            except CancelledError:
-                pass
             finally:
                 child.close()
 
@@ -149,6 +163,7 @@ class Session:
             self._emit([Result(check.name, check.title, check.stage, NOT_MEASURED, said=said)], gpu)
             return
         with self._alone if check.alone else contextlib.nullcontext():
+            self._doing[gpu] = check.title
             try:
                 self._emit(child.ask(check.function, check.seconds, quick=self.quick, mig=mig), gpu)
             except ChildError as error:
@@ -160,6 +175,8 @@ class Session:
                 said = f"its result cannot be read: {error}"
                 self._emit([Result(check.name, check.title, check.stage, FAIL, said=said, step="Run it again.")], gpu)
                 child.close()
+            finally:
+                self._doing.pop(gpu, None)
 
     def _right(self, name: str, gpu: str) -> bool:
         """Whether that check of that card has a result that others can build on."""

@@ -124,7 +124,7 @@ def one_operator(requests: list[Request], device: str, run: Callable[..., Any] |
     )
     shares = {request.problem.dtype: share_of_tolerance(request, device, run) for request in requests}
     worst = max(shares.values())
-    said = ", ".join(f"{dtype} {share:.0%}" for dtype, share in shares.items())
+    said = ", ".join(f"{dtype} {share:.0%}" for dtype, share in shares.items()) + " of the tolerance,"
     status = PASS if worst <= 1 else FAIL
     value = min(100 * worst, 1e12)
     step = "" if status == PASS else WRONG if device == "cuda" else WRONG_INTERPRETER

@@ -53,7 +53,7 @@ def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
         check = getattr(importlib.import_module(module if "." in module else f"kernels.check.{module}"), name)
         for result in check(context):
             yield {"result": plain(result)}
-        poisoned()  # gives back what the check held of the memory
+        settled()
         yield {"done": True}
     except Exception as error:
         text = "".join(traceback.format_exception(error))[-MOST_TEXT:]
@@ -70,13 +70,21 @@ def in_words(error: BaseException) -> str:
     return f"{type(inner).__name__}: {(telling or lines or [''])[0][:300]}"
 
 
+def settled() -> None:
+    """Waits for what the check still has running, and gives back what it held of the memory.
+
+    Raises what the GPU reports only now, so that an error is of the check that made it and not of the next.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+
+
 def poisoned() -> bool:
     """Whether this process's CUDA context is lost, as after an illegal access."""
-    torch = sys.modules.get("torch")
     try:
-        if torch is not None and torch.cuda.is_initialized():
-            torch.cuda.synchronize()
-            torch.cuda.empty_cache()
+        settled()
     except Exception:
         return True
     return False

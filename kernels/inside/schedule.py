@@ -124,7 +124,7 @@ def run_schedule(request: Request, target: Target) -> Schedule:
         ends - starts.min(),
         units,
         Cost(plain_time.median, with_time.median, before.n_regs, kernel.n_regs),
-        {"torch": torch.__version__, "triton": triton.__version__},
+        {"torch": str(torch.__version__), "triton": triton.__version__},
     )
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from ..measure.counters import UncountedError, missing
+from ..measure.counters import ROOT, UncountedError, missing
 from ..measure.counters import read as read_bytes
 from ..runtime.device import Gpu
 from ..runtime.request import Request
@@ -53,7 +53,7 @@ def counts(request: Request, gpu: Gpu) -> tuple[Counts | None, str]:
     environment = {**os.environ, "TRITON_INTERPRET": "0", "CUDA_VISIBLE_DEVICES": gpu.uuid or str(gpu.index)}
     command = [shutil.which("ncu") or "ncu", *options, "--metrics", ",".join(METRICS), *script]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=ROOT, check=False)
     except subprocess.TimeoutExpired:
         return None, f"Nsight Compute gave no answer in {SECONDS} s."
     return read(done.stdout, done.stderr)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ..runtime.device import Gpu
 from .profiler import CLEARING, short_name
@@ -19,6 +20,7 @@ from .records import KernelBytes, Point, plain
 
 METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 SECONDS = 180
+ROOT = Path(__file__).parents[2]  # where `python -m` finds this program, wherever the app was started
 UNITS = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12}
 
 
@@ -45,7 +47,7 @@ def counted(point: Point, gpu: Gpu) -> Point:
     environment = {**os.environ, "TRITON_INTERPRET": "0", "CUDA_VISIBLE_DEVICES": gpu.uuid or str(gpu.index)}
     command = [shutil.which("ncu") or "ncu", *options, "--metrics", ",".join(METRICS), *script]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=ROOT, check=False)
     except subprocess.TimeoutExpired:
         raise UncountedError(f"Nsight Compute gave no answer in {SECONDS} s.") from None
     found = dict(zip(names, read(done.stdout, done.stderr, len(names)), strict=True))

@@ -48,7 +48,7 @@ def versions_job() -> dict[str, str]:
     import torch
     import triton
 
-    found = {"torch": torch.__version__, "triton": triton.__version__, "python": platform.python_version()}
+    found = {"torch": str(torch.__version__), "triton": triton.__version__, "python": platform.python_version()}
     driver = driver_version()
     return {
         **found,

@@ -78,7 +78,7 @@ def launch_once(request: Request, device: str, progress: Callable[[int, int], No
         notes=tuple(notes),
         compile_seconds=sum(seconds for seconds, _ in times) if times else None,
         from_cache=bool(times) and all(cached for _, cached in times),
-        versions={"torch": torch.__version__, "triton": triton.__version__},
+        versions={"torch": str(torch.__version__), "triton": triton.__version__},
     )
 
 

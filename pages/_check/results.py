@@ -24,13 +24,14 @@ FOLDED = ("bring-up", "health")
 WORDS = {PASS: "passed", WARN: "warned", FAIL: "failed", NOT_MEASURED: "not measured"}
 
 
-def head(report: Report, *, running: float | None) -> None:
-    """The verdict as the page's sentence; while it runs, how far it is."""
+def head(report: Report, *, running: float | None, doing: str = "") -> None:
+    """The verdict as the page's sentence; while it runs, how far it is, and what it does."""
     name = report.cards[0].name if len(report.cards) == 1 else f"{len(report.cards)} GPUs" if report.cards else "no GPU"
     if running is not None:
         wrong = report.count(FAIL)
         so_far = f"**{wrong} failed**" if wrong else "nothing failed"
-        text = f"**Checking**, {running:.0f} s: {len(report.results)} results so far, {so_far}."
+        now = f" Now: {doing}." if doing else ""
+        text = f"**Checking**, {running:.0f} s: {len(report.results)} results so far, {so_far}.{now}"
     else:
         text = verdict(report)
     badge = f"{name}, recorded {report.made[:10]}" if report.recorded else name
@@ -96,7 +97,7 @@ def _row(report: Report, one: Result) -> str:
     held = f'<div class="limit">{escape(limit)}</div>' if told else ""
     return (
         f'<div class="check" title="{escape(limit, quote=True)}">{_mark(one.status)}'
-        f'<div><span class="name">{where}{escape(one.title)}</span> '
+        f'<div><span class="name">{where}{escape(one.title)}:</span> '
         f'<span class="said">{escape(one.said)}</span>{held}</div></div>'
     )
 

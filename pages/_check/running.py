@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from kernels.check import history
+from kernels.check.child import CancelledError
 from kernels.check.session import Session
 from kernels.check.values import Report
 from kernels.language import MISSING
@@ -50,9 +51,14 @@ class Running:
     @contextlib.contextmanager
     def _turn(self, gpu: Gpu) -> Iterator[None]:
         """The card is nobody else's: launches of other pages wait, and its worker's process is ended."""
-        with self._workers[gpu.worker].turn():
+        with self._workers[gpu.worker].turn(self._go_on):
             time.sleep(SETTLES)
             yield
+
+    def _go_on(self) -> None:
+        """While the card is somebody else's: whether to wait for it any longer."""
+        if self.session.cancelled:
+            raise CancelledError
 
     @property
     def alive(self) -> bool:
