@@ -21,12 +21,13 @@ headline.headline(shown, chip, analysis, alive=gpu is not None)
 running.explain(shown.request, gpu, analysis.verdict)
 headline.figures(shown, chip, analysis)
 left, right = st.columns([1, 1], gap="medium")
-with left:
-    pictures.who_owns(shown, analysis, style)
 with right:
     told = pictures.who_ran(shown, chip, style)
     if not told:
         machine.draw(shown, chip, analysis, style, narrow=True)
+        st.html(f'<div class="way">{pictures.not_told(shown, chip)}</div>')
+with left:
+    pictures.who_owns(shown, analysis, style, tall=not told)
 more.tabs(shown, chip, analysis, style, machine_above=not told)
 state.write_url()
 with launching_here:

@@ -88,7 +88,7 @@ def test_without_sizes_the_first_example_is_shown_and_its_link_is_stable():
         ({"colour": "red"}, "colour: 'red' is not one of warp, thread, register; warp is used."),
         ({"n": "abc"}, "'abc' is not a whole number"),
         ({"nothing": "1"}, "there is no such setting here"),
-        ({"tensor": "999", "warp": "999"}, "Which SM ran which program"),
+        ({"tensor": "999", "warp": "999"}, "Who owns which element"),
     ],
 )
 def test_hostile_links_are_corrected_and_said(texts, said):
@@ -317,3 +317,25 @@ def test_what_cannot_be_launched_has_a_button_that_says_why(attached):
     assert page(n="0").button(key="hardware.go").disabled
     assert "0 programs" in page(n="0").button(key="hardware.go").help
     assert "more than the 1,048,576" in page(n=str(2**31)).button(key="hardware.go").help
+
+
+def test_registers_that_limit_are_all_taken_in_the_picture():
+    """26 registers a thread are handed out as 32: sixteen programs of four warps take every register there is."""
+    chip = CHIPS["H200"]
+    fit = occupancy(chip.multiprocessor, 4, 26, 0)
+    assert fit.limiting == ("warps", "registers")
+    figure = hardware_chip.chip_figure(chip, fit, 26, 0, 5000, 10**7, "machine", theme.style(), narrow=True)
+    assert any("registers: 256 of 256 KiB" in note["text"] for note in figure["layout"]["annotations"])
+
+
+def test_without_a_schedule_the_gpu_is_drawn_under_its_own_title(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernels.inside.recordings.FOLDER", tmp_path)
+    recordings.shipped.cache_clear()
+    try:
+        text = words(page(operator="softmax"))
+        assert "The GPU, and this launch on it" in text
+        assert "a row an SM" not in text
+        assert "No schedule of this operator, which SM ran which program and when" in text
+        assert "schedules are recorded ones" not in text
+    finally:
+        recordings.shipped.cache_clear()

@@ -24,7 +24,7 @@ NAMES = {
         "cores": "{} cores",
         "tensor": "tensor core",
         "registers": "registers",
-        "shared": "shared memory and L1 cache",
+        "shared": "shared memory, L1",
         "l2": "L2 cache",
         "dram": "DRAM",
     },
@@ -34,8 +34,8 @@ NAMES = {
         "scheduler": "foreman",
         "cores": "{} workers",
         "tensor": "big machine",
-        "registers": "the workers’ own drawers",
-        "shared": "a table in every room, for its teams alone",
+        "registers": "workers’ drawers",
+        "shared": "a table in every room",
         "l2": "the store in the yard",
         "dram": "the warehouse out of town",
     },
@@ -142,7 +142,8 @@ def _unit(
         left = 53 + 12 * part
         shapes.append(_box(left, left + 11, 4, 21, style.panel, style))
         shapes.append(_box(left + 0.8, left + 10.2, 17.6, 20.4, style.masked, style))
-    used = 4 * registers * 32 * found.warps * found.programs if found else 0
+    of_warp = math.ceil(registers * 32 / kind.register_unit) * kind.register_unit  # what a warp is given
+    used = 4 * of_warp * found.warps * found.programs if found else 0
     taken = (shared + kind.shared_reserved) * found.programs if found and shared else 0
     for top, name, whole, part in (
         (23.5, "registers", 4 * kind.registers, used),
@@ -152,9 +153,7 @@ def _unit(
         share = min(part / whole, 1.0)
         if share:
             shapes.append(_box(53, 53 + 47 * share, top, top + 5, LIT.colour, style))
-        text = (
-            f"{names[name]}: {whole // 1024} KiB, {bytes_text(part)} taken" if part else f"{names[name]}: {whole // 1024} KiB"
-        )
+        text = f"{names[name]}: {part / 1024:,.0f} of {whole // 1024} KiB"
         notes.append(_text(text, 53, top + 6.6, style))
 
 

@@ -40,7 +40,7 @@ def headline(shown: Shown, chip: Chip, analysis: Analysis, alive: bool) -> None:
     badge = where if alive else f"{where} · not attached"
     title = f"Compiled by Triton {triton.__version__} for {analysis.target.name}."
     if not alive:
-        title += " Nothing is launched: layouts are compiled, schedules are recorded ones."
+        title += " No such GPU is attached: nothing is launched."
     _parts.headline(_story(shown, chip, analysis), badge, alive=alive, title=title, terms=EXPLAINED)
     for sentence in state.notices():
         _parts.say(sentence)
@@ -71,7 +71,7 @@ def _places(many: str, programs: int, chip: Chip, found: Waves | None) -> str:
         return f"There are {many}."
     if programs <= found.at_once:
         return f"{many} {'makes' if programs == 1 else 'make'} one wave: the {chip.name} holds **{found.at_once:,}** at once."
-    waves_made = f"**{programs / found.at_once:,.1f}** waves"
+    waves_made = f"**{_small(programs / found.at_once)}** waves"
     return f"{many} make {waves_made}: the {chip.name} holds **{found.at_once:,}** at once."
 
 

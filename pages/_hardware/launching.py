@@ -18,7 +18,7 @@ def button(shown: Shown, analysis: Analysis) -> None:
     """Asks the attached GPU; where none is attached, says so."""
     gpu = look.gpu_of(shown)
     if gpu is None:
-        st.caption("No such GPU is attached: layouts are compiled for it, schedules are recorded ones.")
+        st.caption("No such GPU is attached: the kernel is compiled for it, and nothing is launched.")
         return
     reason = _refused(shown, analysis)
     told = look.asked(shown)

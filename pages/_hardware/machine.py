@@ -24,6 +24,8 @@ FACTORY = (
 def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, narrow: bool = False) -> None:
     """Multiprocessors, one of them from near, caches and memory, by their sizes and speeds; narrow in half a page."""
     found, used, launch = fits(chip, analysis), analysis.resources, shown.request.launch()
+    if narrow:
+        title("The GPU, and this launch on it", f"{chip.name}: {hardware_chip.summary(chip)}")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.segmented_control(
             "picture",
@@ -36,7 +38,8 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, narrow: 
             label_visibility="collapsed",
             required=True,
         )
-        title(chip.name, hardware_chip.summary(chip))
+        if not narrow:
+            title(chip.name, hardware_chip.summary(chip))
     if shown.picture == "factory":
         say(FACTORY)
     tensors = sum(tensor.nbytes for tensor in launch.tensors.values())

@@ -34,8 +34,8 @@ def _named(one: Held) -> str:
     return f"{VERBS[one.kind]} {one.argument.removesuffix('_ptr')}, line {one.line or '-'}"
 
 
-def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
-    """Every element of a block, coloured by who holds it."""
+def who_owns(shown: Shown, analysis: Analysis, style: Style, *, tall: bool) -> None:
+    """Every element of a block, coloured by who holds it; tall where what stands beside it is."""
     tensor = tensor_of(shown, analysis)
     if tensor is None:
         title("Who owns which element")
@@ -54,7 +54,8 @@ def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
         return
     threads, registers = drawn
     lanes = analysis.target.warp_size
-    figure = hardware_owners.owners_figure(tensor.shape, threads, registers, lanes, shown.colour, style)
+    size = (430, 44) if tall else (300, 26)
+    figure = hardware_owners.owners_figure(tensor.shape, threads, registers, lanes, shown.colour, style, *size)
     chart(figure, "owners", f"The threads that hold {tensor.argument}")
     st.html(f'<div class="way">{_told(tensor, analysis, read, threads)}</div>')
 
@@ -146,18 +147,16 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> bool:
     """A row a multiprocessor, lit while it runs programs; below, when each program started. False where nothing told it."""
     found = look.seen(shown)
     told = look.asked(shown)
+    if told and told.failures:
+        say(" ".join(told.failures), "fault")
+    if found is None:
+        return False
     title(
         f'Which <abbr title="{escape(TERMS["multiprocessor"], quote=True)}">SM</abbr> ran which program, and when',
         "a row an SM; shades are waves",
     )
     if not chip.target.startswith("sm_"):
         say(f"On {chip.target} a kernel cannot read which unit runs it: none is recorded there. This is another GPU's.")
-    if told and told.failures:
-        say(" ".join(told.failures), "fault")
-    if found is None:
-        reason = "there is no GPU that could be asked" if look.gpu_of(shown) is None else "it was not launched yet"
-        say(f"No schedule of this operator: {reason}, and none was recorded.")
-        return False
     one = found.schedule
     moments = hardware_schedule.moments(one.span)
     chart(
@@ -168,6 +167,17 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> bool:
     chart(hardware_schedule.order_figure(one.starts, one.span, style), "order", "When each program started")
     st.html(f'<div class="way">{_scheduled(found, chip)}</div>')
     return True
+
+
+def not_told(shown: Shown, chip: Chip) -> str:
+    """Why there is no schedule, in a sentence."""
+    if not chip.target.startswith("sm_"):
+        return f"On {chip.target} a kernel cannot read which unit runs it, so which one ran which program is not shown."
+    if look.gpu_of(shown) is None:
+        reason = f"no {chip.name} is attached to be asked, and none was recorded"
+    else:
+        reason = "press the button on the left to ask the GPU"
+    return f"No schedule of this operator, which SM ran which program and when: {reason}."
 
 
 def _scheduled(found: look.Seen, chip: Chip) -> str:
