@@ -135,6 +135,20 @@ def test_the_compiler_answers_for_any_target():
     assert json.loads(done.stdout)["launchable"] is True
 
 
+def test_a_refused_launch_says_what_would_fit():
+    done = run("compile", "vector_add", "--n-elements", "7", "--block-size", "3", "--target", "sm_90")
+    assert "arange's range must be a power of 2" in done.stdout
+    assert "would fit     BLOCK_SIZE = 4" in done.stdout
+
+
+def test_what_an_old_gpu_lacks_is_a_warning():
+    options = ["--columns", "64", "--rows", "4", "--dtype", "bfloat16", "--json", "--target"]
+    old, new = (json.loads(run("compile", "rms_norm", *options, target).stdout) for target in ("sm_75", "sm_80"))
+    assert "sm_75 has no bfloat16" in " ".join(old["warnings"])
+    assert "Triton supports compute capability 8.0 and newer" in " ".join(old["warnings"])
+    assert new["warnings"] == []
+
+
 def test_compile_as_json_has_figures_layouts_and_warnings():
     done = run("compile", "rms_norm", "--columns", "8192", "--dtype", "float16", "--target", "sm_90", "--json")
     assert done.returncode == 0, done.stderr

@@ -55,7 +55,8 @@ def source_pane(source: Source, file: str, made: Mapping[int, int], refused: int
         mark = ' <span class="stops">Triton stops here</span>' if number == refused else ""
         beside = f'<span class="made" title="lines that this line became">{count}</span>' if count else ""
         rows.append(_row(str(number), code + mark, number if count or number == refused else None, beside, source.first))
-    return Pane("Source", file, "".join(rows) + f'<div class="cut">{HINT}</div>', "source")
+    hint = f'<div class="cut">{HINT}</div>' if made else ""
+    return Pane("Source", file, "".join(rows) + hint, "source")
 
 
 def stage_pane(title: str, more: str, listing: Listing, stage: str, first: int, only: frozenset[int], sign: str) -> Pane:
@@ -66,7 +67,7 @@ def stage_pane(title: str, more: str, listing: Listing, stage: str, first: int, 
     ]
     if len(listing.lines) > MOST_LINES:
         rows.append(
-            f'<div class="cut">{len(listing.lines) - MOST_LINES:,} more lines: the file under “Take along” has all.</div>'
+            f'<div class="cut">{len(listing.lines) - MOST_LINES:,} more lines: the file under “Take it along” has all.</div>'
         )
     return Pane(title, more, "".join(rows))
 

@@ -80,6 +80,8 @@ def _told(figures: dict[str, Any], as_json: bool) -> int:
         print(f"  loads         {widths}; {sum(figures['instructions'].values()):,} instructions in all")
         for name, layout in figures["layouts"].items():
             print(f"  layout        {name} = {layout}")
+    for change in figures.get("fits", ()):
+        print(f"  would fit     {change}")
     for warning in figures.get("warnings", ()):
         if warning != figures["reason"]:
             print(f"  warning       {warning}")

@@ -11,6 +11,8 @@ from .checks import checks
 from .mix import mix
 from .stages import Stages, compiled_stages
 
+SUPPORTED_FROM = 80  # Triton's README, "Compatibility"
+
 
 def remarks(request: Request, target: Target, stages: Stages) -> tuple[str, ...]:
     """The warnings of a launch, those that stop it first; in the compile worker."""
@@ -19,7 +21,9 @@ def remarks(request: Request, target: Target, stages: Stages) -> tuple[str, ...]
     if not stages.texts:
         return tuple(found)
     counted = mix(stages)
-    found += [one.words for one in checks(stages, launch, counted) if one.fits is None]
+    found += [one.words for one in checks(stages, launch, counted) if one.fits is None or (verdict.launchable and not one.fits)]
+    if target.backend == "cuda" and int(target.arch) < SUPPORTED_FROM:
+        found.append(f"Triton supports compute capability 8.0 and newer: what it builds for {target.name} may not run.")
     wider = narrow_loads(request, target, max(counted.loads, default=0))
     if wider:
         found.append(wider)

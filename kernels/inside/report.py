@@ -7,6 +7,7 @@ from typing import Any
 
 from ..runtime.device import Target
 from ..runtime.request import Request
+from .fits import fits
 from .mix import mix
 from .remarks import remarks
 from .stages import Stages
@@ -41,6 +42,7 @@ def report(request: Request, target: Target, stages: Stages) -> dict[str, Any]:
         "store_bytes": counted and {str(width): count for width, count in counted.stores.items()},
         "matrix_instructions": dict(counted.matrix) if counted else None,
         "warnings": list(remarks(request, target, stages)),
+        "fits": [] if verdict.launchable else [one.change for one in fits(request, target)],
         "seconds": dict(stages.seconds),
         "from_cache": stages.cached,
         "hash": stages.metadata.get("hash"),

@@ -94,7 +94,9 @@ def refusal(built: Built, name: str = "") -> None:
     if runs:
         other = f"<b>It runs in Triton's interpreter all the same.</b> {escape(why(verdict.reason or ''))}"
     else:
-        other = f"Triton's interpreter refuses it too: {escape(words.rstrip('.'))}."
+        said = words.rstrip(".")
+        its = "" if said == (verdict.reason or "").rstrip(".") else f": {escape(said)}"
+        other = f"Triton's interpreter refuses it too{its}."
     reason = escape((verdict.reason or "").rstrip("."))
     st.html(f'<div class="say refusal"><b>{escape(name)}{who}</b>{where}: {reason}. {other}</div>')
 

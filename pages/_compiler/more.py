@@ -169,7 +169,7 @@ def _times(built: Built, style: Style) -> None:
     title("What compiling takes", f"measured on this machine ({os.cpu_count()} cores): {turns}")
     names = {
         **TITLES,
-        "source": "Python to TTIR",
+        "source": "Python",
         "cubin": "SASS (ptxas)",
         "hsaco": "binary",
         "store": "to disk",
