@@ -339,3 +339,24 @@ def test_without_a_schedule_the_gpu_is_drawn_under_its_own_title(tmp_path, monke
         assert "schedules are recorded ones" not in text
     finally:
         recordings.shipped.cache_clear()
+
+
+def test_one_multiprocessor_has_what_the_first_wave_gives_it():
+    """Of 200 programs on 132 multiprocessors none has more than two: 2 x 4 warps x 1,024 registers are 32 KiB."""
+    chip = CHIPS["H200"]
+    fit = occupancy(chip.multiprocessor, 4, 26, 0)
+    for programs, kib in ((0, 0), (1, 16), (200, 32), (10**6, 256)):
+        figure = hardware_chip.chip_figure(chip, fit, 26, 0, programs, 10**7, "machine", theme.style(), narrow=True)
+        assert any(f"registers: {kib} of 256 KiB" in note["text"] for note in figure["layout"]["annotations"]), programs
+
+
+def test_nothing_launched_is_no_wave_and_many_waves_are_whole():
+    assert "There are 0 programs." in words(page(n_elements="0"))
+    assert "make 508,400 waves" in words(page(n_elements=str(2**40)))
+
+
+def test_an_amd_gpu_has_compute_units():
+    figure = hardware_chip.chip_figure(CHIPS["MI300X"], None, 0, 0, 5, 10**7, "machine", theme.style(), narrow=True)
+    texts = " ".join(note["text"] for note in figure["layout"]["annotations"])
+    assert "one CU" in texts
+    assert "SM" not in texts

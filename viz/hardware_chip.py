@@ -19,7 +19,7 @@ WIDE, HIGH = 100.0, 58.0
 NAMES = {
     "machine": {
         "gpu": "GPU: {} multiprocessors ({}s)",
-        "unit": "one SM",
+        "unit": "one {}",
         "scheduler": "scheduler",
         "cores": "{} cores",
         "tensor": "tensor core",
@@ -63,8 +63,9 @@ def chip_figure(
     notes: list[dict[str, Any]] = []
     units = chip.multiprocessors or 0
     notes.append(_text(f"<b>{names['gpu'].format(units or '?', chip.unit)}</b>", 0, 1.2, style))
-    notes.append(_text(f"<b>{names['unit']}</b>", 53, 1.2, style))
-    _unit(chip, found, registers, shared, names, style, shapes, notes)
+    notes.append(_text(f"<b>{names['unit'].format(chip.unit)}</b>", 53, 1.2, style))
+    most = int(dealt(units, found.programs, programs).max()) if units and found else 0
+    _unit(chip, found, most, registers, shared, names, style, shapes, notes)
     if chip.multiprocessor and not narrow:
         notes += _parts(chip.multiprocessor, names, style)
     _memory(chip, tensors, names, style, shapes, notes)
@@ -127,6 +128,7 @@ def _cores(cores: int, size: float, style: Style) -> dict[str, Any]:
 def _unit(
     chip: Chip,
     found: Occupancy | None,
+    programs: int,
     registers: int,
     shared: int,
     names: dict[str, str],
@@ -136,15 +138,15 @@ def _unit(
 ) -> None:
     kind = chip.multiprocessor
     if kind is None:
-        notes.append(_text("What an SM of this GPU has is not known here.", 53, 20, style))
+        notes.append(_text(f"What a {chip.unit} of this GPU<br>has is not known here.", 53, 20, style, align="left"))
         return
     for part in range(kind.schedulers):
         left = 53 + 12 * part
         shapes.append(_box(left, left + 11, 4, 21, style.panel, style))
         shapes.append(_box(left + 0.8, left + 10.2, 17.6, 20.4, style.masked, style))
     of_warp = math.ceil(registers * 32 / kind.register_unit) * kind.register_unit  # what a warp is given
-    used = 4 * of_warp * found.warps * found.programs if found else 0
-    taken = (shared + kind.shared_reserved) * found.programs if found and shared else 0
+    used = 4 * of_warp * found.warps * programs if found else 0
+    taken = (shared + kind.shared_reserved) * programs if found and shared else 0
     for top, name, whole, part in (
         (23.5, "registers", 4 * kind.registers, used),
         (32.5, "shared", kind.l1_bytes, taken),

@@ -95,7 +95,7 @@ def sweep(context: Context) -> Iterator[Result]:
 def swept(volumes: list[int], seconds: list[float], empty: float) -> Result:
     """The fit of a sweep, held against the empty launch and the largest copy."""
     a, b = judge.fit(volumes, seconds)
-    here = Result("sweep", "T = a + V / b", STAGE, PASS)
+    here = Result("sweep", "Copies of many sizes: T = a + V / b", STAGE, PASS)
     found = judge.agreement(here, a, b, empty, volumes[-1] / seconds[-1])
     series = {"bytes": tuple(map(float, volumes)), "seconds": tuple(seconds), "fit": (a, b), "empty": (empty,)}
     return replace(found, series=series)

@@ -35,7 +35,7 @@ DEVICE = (
     Check("ragged", "Ragged vector add", "truth", "truth:ragged", 60, ("launch",), quick=True),
     Check("launch time", "Empty launch", "speed", "physics:launch_time", 30, ("launch",), quick=True),
     Check("dram", "DRAM copy and add", "speed", "physics:dram", 60, ("launch",), quick=True),
-    Check("sweep", "T = a + V / b", "speed", "physics:sweep", 60, ("launch",)),
+    Check("sweep", "Copies of many sizes: T = a + V / b", "speed", "physics:sweep", 60, ("launch",)),
     Check("matmul", "Matmul, cuBLAS and Triton", "speed", "physics:matmul", 90, ("launch",)),
     Check("host copies", "Host copies, PCIe link", "speed", "host_copies:measured", 60, ("torch loads",), alone=True),
     Check("operators", "Every operator and dtype against float64", "truth", "truth:operators", 240, ("launch",)),

@@ -67,7 +67,7 @@ def _short(argument: str) -> str:
 
 
 def _places(many: str, programs: int, chip: Chip, found: Waves | None) -> str:
-    if found is None or not chip.multiprocessors or not found.at_once:
+    if found is None or not chip.multiprocessors or not found.at_once or not programs:
         return f"There are {many}."
     if programs <= found.at_once:
         return f"{many} {'makes' if programs == 1 else 'make'} one wave: the {chip.name} holds **{found.at_once:,}** at once."
@@ -100,6 +100,8 @@ def figures(shown: Shown, chip: Chip, analysis: Analysis) -> None:
 
 
 def _small(number: float) -> str:
+    if number >= 100:
+        return f"{number:,.0f}"
     return f"{number:,.2f}" if number >= 0.01 else f"{number:.1g}"
 
 

@@ -46,6 +46,8 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, narrow: 
     args = (found, used.registers or 0, used.shared_bytes or 0, launch.programs, tensors)
     chart(hardware_chip.chip_figure(chip, *args, shown.picture, style, narrow=narrow), "chip", f"The {chip.name}")
     lit = "Yellow: taken by the first wave, dealt out evenly (modelled). Blue: cores, the launch's tensors."
+    if found is None:
+        lit = "Blue: the launch's tensors. How many programs run at once is not known here."
     if narrow and chip.multiprocessor:
         kind = chip.multiprocessor
         cores = f"{kind.schedulers} schedulers, each with {kind.cores // kind.schedulers} cores and a tensor core"
