@@ -1,4 +1,4 @@
-"""A kernel that is wrong on purpose."""
+"""Kernels that are wrong on purpose."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ def unmasked_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.constex
     x = tl.load(x_ptr + offsets, mask=inside, other=0.0)
     y = tl.load(y_ptr + offsets, mask=inside, other=0.0)
     tl.store(output_ptr + offsets, x + y)
+
+
+@triton.jit
+def far_kernel(x_ptr, offset):
+    """Writes where no tensor is."""
+    tl.store(x_ptr + offset, 1.0)
