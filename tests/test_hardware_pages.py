@@ -22,6 +22,7 @@ from kernels.inside.layouts import Blocked, owners
 from kernels.inside.occupancy import occupancy
 from kernels.inside.schedule import Cost, Schedule
 from kernels.runtime.device import Gpu, find_target
+from kernels.runtime.workers import WorkerError
 from pages._hardware.state import Shown, read, write
 from viz import (
     hardware,
@@ -360,3 +361,22 @@ def test_an_amd_gpu_has_compute_units():
     texts = " ".join(note["text"] for note in figure["layout"]["annotations"])
     assert "one CU" in texts
     assert "SM" not in texts
+
+
+def test_a_compiler_that_gave_no_answer_once_is_asked_again(monkeypatch):
+    from pages import _shell
+    from pages._hardware import look
+
+    right, texts = _shell.workers, {"n_elements": "1040384"}
+
+    class Silent:
+        def __getitem__(self, name):
+            return self
+
+        def call(self, *arguments, **more):
+            raise WorkerError("The compile worker gave no answer in 30 s; it was restarted.")
+
+    monkeypatch.setattr(look._shell, "workers", Silent)
+    assert "The compile worker gave no answer in 30 s" in words(page(**texts))
+    monkeypatch.setattr(look._shell, "workers", right)
+    assert "A program runs on 4 warps" in words(page(**texts))

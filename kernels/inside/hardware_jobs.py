@@ -32,7 +32,8 @@ def variants_job(requests: tuple[Request, ...], target: Target, progress: str | 
     for number, request in enumerate(requests):
         if progress:
             Path(progress).write_text(f"{number} {len(requests)}")
-        found.append(analysis(request, target))
+        with in_words():
+            found.append(analysis(request, target))
     return tuple(found)
 
 

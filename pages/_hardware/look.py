@@ -52,18 +52,20 @@ def target_of(shown: Shown) -> Target:
 def analysis(request: Request, target: Target) -> Analysis:
     """The compiled kernel; only a verdict where there is none."""
     plain = request.without_change()
-    return _analysis(f"{plain!r} {target}", plain, target)
+    if MISSING:
+        return Analysis(target, Verdict(False, target.name, "Triton", MISSING))
+    try:
+        with st.spinner(f"Compiling {plain.launch().kernel.__name__} for {target.name} …", show_time=True):
+            return _analysis(f"{plain!r} {target}", plain, target)
+    except (TaskError, WorkerError) as error:
+        return Analysis(target, Verdict(False, target.name, "Triton", str(error)))
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
-    if MISSING:
-        return Analysis(_target, Verdict(False, _target.name, "Triton", MISSING))
-    try:
-        worker = _shell.workers()["compile"]
-        return worker.call(analysis_job, _request, _target, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
-    except (TaskError, WorkerError) as error:
-        return Analysis(_target, Verdict(False, _target.name, "Triton", str(error)))
+    """Raises what the worker raises: a compiler that hung once is asked again."""
+    worker = _shell.workers()["compile"]
+    return worker.call(analysis_job, _request, _target, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
 
 
 @dataclass(frozen=True)
