@@ -198,3 +198,12 @@ def test_texts_of_reports_are_escaped():
     name = keep(replace(report(one(FAIL, said="<script>alert(1)</script>")), cards=(replace(CARD, name="<b>x</b>"),)))
     app = page(report=name)
     assert not any("<script>alert" in element.proto.body for element in app.get("html"))
+
+
+def test_titles_and_cards_of_the_maps_are_not_cut_in_a_word():
+    long = "DRAM add by Triton against the best card"
+    axis = viz.heat_figure(["GPU 0"], [long, "short"], [["PASS"], ["FAIL"]], STYLES[0])["layout"]["yaxis"]
+    assert axis["ticktext"] == ["DRAM add by Triton against the b…", "short"]
+    across = viz.peer_figure(8, [0.0] * 64, STYLES[0])["layout"]["xaxis"]
+    assert across["tickangle"] == 0
+    assert across["ticktext"][7] == "to 7"

@@ -53,11 +53,11 @@ def test_the_verdict_is_the_first_line_of_the_terminal():
     assert lines[0].startswith("Not OK: 1 check failed on NVIDIA H200")
     assert "-> Some check: Do this." in shown
     assert shown.count("Do this.") == 1
-    assert "No run of this project has seen this model, NVIDIA H200" in shown
+    assert "No check of this model ships with the explorer, NVIDIA H200" in shown
     assert "CUDA cores" in shown
     assert not re.search("\x1b", shown)
     assert "\x1b[31;1mFAIL" in text.terminal(report(one(FAIL)), colour=True)
-    assert "No run of this project" not in text.terminal(replace(report(), cards=(replace(CARD, seen=True),)))
+    assert "No check of this model" not in text.terminal(replace(report(), cards=(replace(CARD, seen=True),)))
 
 
 def test_limits_stand_under_what_did_not_pass():

@@ -8,6 +8,7 @@ from .theme import CODE_FONT, Figure, Fill, Style, bare_axis, figure, note
 
 PASSED, WARNED, FAILED = Fill("#00785A", "#FFFFFF"), Fill("#E69F00", "#1A1A1A"), Fill("#B94E00", "#FFFFFF")
 LINE = "#0072B2"
+MOST_TITLE = 33  # characters of a check's title beside its cells
 MARKS = {"PASS": "✓", "WARN": "!", "FAIL": "✕", "NOT MEASURED": "–"}
 PANELS = (
     ("rate", "rate time", "TFLOP/s"),
@@ -166,7 +167,7 @@ def heat_figure(cards: Sequence[str], checks: Sequence[str], statuses: Sequence[
             style,
             range=[len(checks) - 0.4, -0.6],
             tickvals=list(range(len(checks))),
-            ticktext=list(checks),
+            ticktext=[check if len(check) <= MOST_TITLE else f"{check[: MOST_TITLE - 1].rstrip()}…" for check in checks],
             tickfont={"size": style.size * 0.9, "color": style.text},
         ),
         margin={"l": style.px(240), "r": style.px(8), "t": style.px(26), "b": style.px(4)},
@@ -186,6 +187,7 @@ def peer_figure(count: int, speeds: Sequence[float], style: Style) -> Figure:
         font = {"size": style.size, "color": style.text, "family": CODE_FONT}
         annotations.append(note(f"{speed:,.0f}", column, row, style, font=font))
     names = [f"GPU {number}" for number in range(count)]
+    across = [f"to {name}" for name in names] if count <= 4 else [f"to {number}" for number in range(count)]
     ticks = {"tickvals": list(range(count)), "tickfont": {"size": style.size, "color": style.text}}
     hidden = {"type": "scatter", "mode": "markers", "x": [0], "y": [0], "marker": {"opacity": 0}, "hoverinfo": "skip"}
     return figure(
@@ -194,7 +196,7 @@ def peer_figure(count: int, speeds: Sequence[float], style: Style) -> Figure:
         height=34 * count + 40,
         shapes=shapes,
         annotations=annotations,
-        xaxis=bare_axis(style, range=[-0.5, count - 0.5], side="top", ticktext=[f"to {name}" for name in names], **ticks),
+        xaxis=bare_axis(style, range=[-0.5, count - 0.5], side="top", ticktext=across, tickangle=0, **ticks),
         yaxis=bare_axis(style, range=[count - 0.5, -0.5], ticktext=[f"from {name}" for name in names], **ticks),
         margin={"l": style.px(96), "r": style.px(8), "t": style.px(28), "b": style.px(4)},
     )

@@ -76,5 +76,5 @@ def recorded() -> tuple[Report, ...]:
 
 
 def models() -> frozenset[str]:
-    """The models that a run of this project has seen."""
+    """The models of which a check ships."""
     return frozenset(card.name for report in recorded() for card in report.cards)

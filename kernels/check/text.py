@@ -96,10 +96,10 @@ def _some(titles: Sequence[str], most: int = 3) -> str:
 
 
 def unseen(report: Report) -> list[str]:
-    """What is said beside the thresholds of a model that this project has never run on."""
+    """What is said beside the thresholds of a model of which no check ships."""
     names = dict.fromkeys(card.name for card in report.cards if not card.seen)
     return [
-        f"No run of this project has seen this model, {name}: its thresholds come from formulas and from other cards."
+        f"No check of this model ships with the explorer, {name}: its thresholds come from formulas and from other cards."
         for name in names
     ]
 

@@ -77,7 +77,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Card:
-    """One GPU of a report; `key` is its UUID, or its index where it has none; `seen`: this project has run on that model."""
+    """One GPU of a report; `key` is its UUID, or its index where it has none; `seen`: a check of that model ships."""
 
     key: str
     index: int

@@ -51,7 +51,7 @@ def _cards(report: Report, style: Style) -> None:
     order = sorted(checks, key=lambda check: (viz_order(rows[check]), checks.index(check)))[:MOST_ROWS]
     title("Cards and checks", "what is wrong first")
     names = [f"GPU {card.index}" for card in report.cards]
-    figure = viz.heat_figure(names, [titles[check][:32] for check in order], [rows[check] for check in order], style)
+    figure = viz.heat_figure(names, [titles[check] for check in order], [rows[check] for check in order], style)
     chart(figure, "heat", "Status of every check on every card")
     one = report.find("peers")
     if one and one.series.get("speeds"):
