@@ -27,7 +27,7 @@ with right:
         machine.draw(shown, chip, analysis, style, narrow=True)
         st.html(f'<div class="way">{pictures.not_told(shown, chip)}</div>')
 with left:
-    pictures.who_owns(shown, analysis, style, tall=not told)
+    pictures.who_owns(shown, analysis, style)
 more.tabs(shown, chip, analysis, style, machine_above=not told)
 state.write_url()
 with launching_here:

@@ -23,13 +23,11 @@ def owners_figure(
     lanes: int,
     mode: str,
     style: Style,
-    height: float = 300,
-    row: float = 26,
+    height: float = 430,
 ) -> Figure:
     """`threads` and `registers` tell the owner of every element in row-major order; registers are None where not known.
 
     A vector is folded into rows, as long as what one warp holds in one piece. Rows past the first 24 are said, not drawn.
-    `height` is the figure's at most, `row` that of a vector's row.
     """
     wide = shape[1] if len(shape) == 2 else folded(threads, lanes)
     rows = threads.size // wide
@@ -59,7 +57,7 @@ def owners_figure(
     return figure(
         [drawn],
         style,
-        height=min(70 + row * shown, height) if len(shape) == 1 else height,
+        height=min(70 + 44 * shown, height) if len(shape) == 1 else height,
         xaxis=_across(shape, wide, grid, lanes, style),
         yaxis=_down(shape, shown, wide, grid, lanes, style),
         annotations=notes if more else [],

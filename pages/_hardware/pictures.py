@@ -34,8 +34,8 @@ def _named(one: Held) -> str:
     return f"{VERBS[one.kind]} {one.argument.removesuffix('_ptr')}, line {one.line or '-'}"
 
 
-def who_owns(shown: Shown, analysis: Analysis, style: Style, *, tall: bool) -> None:
-    """Every element of a block, coloured by who holds it; tall where what stands beside it is."""
+def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
+    """Every element of a block, coloured by who holds it."""
     tensor = tensor_of(shown, analysis)
     if tensor is None:
         title("Who owns which element")
@@ -54,8 +54,7 @@ def who_owns(shown: Shown, analysis: Analysis, style: Style, *, tall: bool) -> N
         return
     threads, registers = drawn
     lanes = analysis.target.warp_size
-    size = (430, 44) if tall else (300, 26)
-    figure = hardware_owners.owners_figure(tensor.shape, threads, registers, lanes, shown.colour, style, *size)
+    figure = hardware_owners.owners_figure(tensor.shape, threads, registers, lanes, shown.colour, style)
     chart(figure, "owners", f"The threads that hold {tensor.argument}")
     st.html(f'<div class="way">{_told(tensor, analysis, read, threads)}</div>')
 
@@ -202,6 +201,6 @@ def _scheduled(found: look.Seen, chip: Chip) -> str:
     clock = f"Reading the clock costs time: {slower}, {registers}; the timer ticks in {one.tick} ns."
     return (
         f"{instead}{dark} ran <b>{each}</b> {programs}, at most <b>{one.together()}</b> at once, "
-        f"in {seconds_text(one.span / 1e9)}; the last {seconds_text(one.tail() / 1e9)} some SM was done already. "
+        f"in {seconds_text(one.span / 1e9)}; for the last {seconds_text(one.tail() / 1e9)} one SM or more had nothing left to do. "
         f"{tag} {clock}"
     )
