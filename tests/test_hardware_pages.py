@@ -336,7 +336,7 @@ def test_without_a_schedule_the_gpu_is_drawn_under_its_own_title(tmp_path, monke
         text = words(page(operator="softmax"))
         assert "The GPU, and this launch on it" in text
         assert "a row an SM" not in text
-        assert "No schedule of this operator, which SM ran which program and when" in text
+        assert "No schedule of this operator (which SM ran which program, and when)" in text
         assert "schedules are recorded ones" not in text
     finally:
         recordings.shipped.cache_clear()

@@ -176,7 +176,7 @@ def not_told(shown: Shown, chip: Chip) -> str:
         reason = f"no {chip.name} is attached to be asked, and none was recorded"
     else:
         reason = "press the button on the left to ask the GPU"
-    return f"No schedule of this operator, which SM ran which program and when: {reason}."
+    return f"No schedule of this operator (which SM ran which program, and when): {reason}."
 
 
 def _scheduled(found: look.Seen, chip: Chip) -> str:
@@ -200,7 +200,7 @@ def _scheduled(found: look.Seen, chip: Chip) -> str:
     registers = f"{cost.plain_registers} and {cost.instrumented_registers} registers"
     clock = f"Reading the clock costs time: {slower}, {registers}; the timer ticks in {one.tick} ns."
     return (
-        f"{instead}{dark} ran <b>{each}</b> {programs}, at most <b>{one.together()}</b> at once, "
-        f"in {seconds_text(one.span / 1e9)}; for the last {seconds_text(one.tail() / 1e9)} one SM or more had nothing left to do. "
+        f"{instead}{dark} ran <b>{each}</b> {programs}, at most <b>{one.together()}</b> at once, in "
+        f"{seconds_text(one.span / 1e9)}; for the last {seconds_text(one.tail() / 1e9)} one SM or more had nothing left to do. "
         f"{tag} {clock}"
     )
