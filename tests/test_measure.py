@@ -255,11 +255,63 @@ def test_figures_above_a_roof_are_invalid_and_say_why():
 def test_the_difference_is_explained_from_the_figures():
     run = next(run for run in runs.recorded() if run.title.startswith("RMSNorm, forward, float32, rows"))
     said = verdicts.explanation(run.points[0], run.roofs)
-    assert len(said) == 1
-    assert "* weight at 2.7 TB/s" in said[0]
+    assert len(said) == 2
+    assert "* weight at 2.7 TB/s, below the copy's 4.2" in said[0]
     assert "adds to the gain" in said[0]
+    assert said[1] == "Of these x * r and * weight stretch a small tensor over a large one."
     tiny = point(request("vector_add", n_elements=1024), pytorch=2e-6, triton=2e-6)
-    assert verdicts.explanation(tiny, ROOFS)[0].startswith("Launching takes longer")
+    assert verdicts.explanation(tiny, ROOFS)[0].startswith("Launching takes more of the time")
+
+
+def recorded(title: str) -> tuple[runs.Run, Point]:
+    run = next(run for run in runs.recorded() if run.title.startswith(title))
+    return run, run.points[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_clearing_a_few_bytes_is_no_kernel(dtype):
+    """Without them PyTorch's kernels are the formula's steps, of gradients too."""
+    for title in (f"RMSNorm, backward, {dtype}", f"RMSNorm, both, {dtype}", f"Matmul + ReLU, forward, {dtype}"):
+        run, found = recorded(title)
+        theirs, steps = found.way("pytorch"), ways.traffic(found.request, found.direction).unfused
+        assert len(theirs.launched) == len(steps)
+        assert [name for name, _, _ in verdicts.speeds(theirs, steps)] == [step.name for step in steps]
+        assert not any("PyTorch launched" in said for said in verdicts.explanation(found, run.roofs))
+
+
+def test_what_torch_compile_does_not_fuse_moves_all_its_bytes():
+    _, found = recorded("Matmul + ReLU, forward, bfloat16")
+    traffic = ways.traffic(found.request, "forward")
+    moved = {one.way: verdicts.moved_by(one, traffic) for one in found.timed}
+    assert moved["compiled"] == moved["pytorch"] == 5 * 4096**2 * 2
+    assert moved["triton"] == 3 * 4096**2 * 2
+
+
+def test_where_launching_decides_there_is_no_speed_up():
+    run, found = recorded("RMSNorm, both, bfloat16")
+    assert verdicts.ratio(found) > 7
+    assert verdicts.speed_up(found, run.roofs, run.device) is None
+
+
+def test_times_that_cannot_be_give_no_ratio():
+    device = runs.Device("H200")
+    for seconds in (0.0, -1e-9):
+        wrong = point(request(), pytorch=1e-3, triton=seconds)
+        assert verdicts.ratio(wrong) is None
+        assert verdicts.explanation(wrong, ROOFS) == []
+        assert verdicts.invalid(wrong.way("triton"), dataclasses.replace(wrong, direction="module"), ROOFS, device)
+        nothing = dataclasses.replace(wrong.way("triton"), host=None)
+        assert verdicts.binding(nothing, wrong, ROOFS) is None
+    assert verdicts.speed_up(point(request(), pytorch=1e-3, triton=1e-6), ROOFS, device) is None
+
+
+def test_the_share_of_the_copy_is_one_figure():
+    """What the explanation says is what stands in the row of figures: against the copy beside it, of as many bytes."""
+    run, found = recorded("RMSNorm, backward, bfloat16")
+    share = (
+        verdicts.moved_by(found.way("triton"), ways.traffic(found.request, "backward")) / 284.38e-6 / (822116352 / 197.024e-6)
+    )
+    assert f"runs at {share:.0%} of the copy's speed" in " ".join(verdicts.explanation(found, run.roofs))
 
 
 # Roofs from the driver's figures, against the makers' data sheets.

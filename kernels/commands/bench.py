@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..language import MISSING
-from ..measure import runs, sweep, ways
+from ..measure import runs, sweep, verdicts, ways
 from ..measure.counters import UncountedError, counted
 from ..measure.point import Task, measure
 from ..measure.records import DIRECTIONS, Point, Run, Timed, plain
@@ -107,18 +107,18 @@ def line(one: Timed, point: Point) -> str:
     if one.kernel is None:
         return f"{one.title:24}{one.problem}"
     traffic = ways.traffic(point.request, point.direction)
-    moved = sum(step.moved for step in (traffic.fused if one.way != "pytorch" else traffic.unfused)) if traffic else 0
+    moved = verdicts.moved_by(one, traffic) if traffic else 0
     spread = one.kernel
     between = f"[{spread.low * 1e6:.1f}, {spread.high * 1e6:.1f}] n={spread.n} {one.method}"
     parts = [f"{one.title:24}{spread.median * 1e6:10.1f} us  {between}"]
-    if moved:
+    if moved and spread.median > 0:
         parts.append(f"{moved / spread.median / 1e12:.2f} TB/s")
     if one.dram:
         read, written = sum(each.read for each in one.dram), sum(each.written for each in one.dram)
         parts.append(f"counters {read / 1e9:.3f} + {written / 1e9:.3f} GB")
     if one.host:
         parts.append(f"host {one.host.median * 1e6:.1f} us")
-    parts += [f"{len(one.kernels)} kernels", f"peak {(one.peak_bytes or 0) / 1e6:.0f} MB", f"{one.share:.0%} of tolerance"]
+    parts += [f"{len(one.launched)} kernels", f"peak {(one.peak_bytes or 0) / 1e6:.0f} MB", f"{one.share:.0%} of tolerance"]
     if one.compile_seconds is not None:
         parts.append(f"first call {one.compile_seconds:.1f} s")
     return "  ".join(parts)

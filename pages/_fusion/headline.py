@@ -21,7 +21,8 @@ HELP = {
     "speed-up": "Time of PyTorch's kernels over time of the fused ones, on the GPU.",
     "predicted from bytes": "Bytes moved unfused over bytes moved fused: the speed-up if time were bytes alone.",
     "counters": "DRAM bytes as the GPU itself counted them, unfused and fused.",
-    "of copy speed": "Bytes the fused kernels need, over their time, against a device-to-device copy of as many bytes.",
+    "of copy speed": "Bytes the fused kernels need, over their time, against a device-to-device copy of as many bytes. "
+    "A copy writes as much as it reads; what reads more than it writes may be a little faster.",
     "bound by": "Which limit alone would need most of the fused kernel's time: memory, compute, or the overhead of launching.",
     "working set": "All tensors of the fused launch. What fits into the L2 cache need not come from DRAM.",
     "peak memory": "The most that one call allocates at once, results included: unfused and fused.",
@@ -44,23 +45,25 @@ def sentence(comparison: Comparison, found: Found | None) -> str:
     """What fusion gives here, in one sentence, its numbers between double asterisks."""
     traffic = ways.traffic(comparison.request, comparison.direction)
     theirs, ours = (found.point.way(name) if found else None for name in ("pytorch", "triton"))
-    times = seconds_texts(*(one.kernel.median for one in (theirs, ours) if one and one.kernel)) if _timed(theirs, ours) else []
+    times = seconds_texts(theirs.kernel.median, ours.kernel.median) if _timed(found, theirs, ours) else []
     if comparison.direction == "module":
         return _module(theirs, ours, times) if times else "A layer with a matmul and this norm inside, forward and back."
     unfused, fused = (bytes_text(sum(step.moved for step in steps)) for steps in (traffic.unfused, traffic.fused))
+    if times and ours.host and verdicts.launch_bound(ours, found.point, found.run.roofs):
+        host = seconds_text(ours.host.median)
+        return f"**Launching** takes {host}, the GPU **{times[1]}**: launching decides here, so no speed-up is given."
     if len(traffic.unfused) == len(traffic.fused):
         said = f"Nothing to fuse: one kernel, **{fused}**, either way"
         return f"{said}; **{times[1]}**, and {times[0]} by PyTorch." if times else f"{said}."
     if not times:
         return f"**{fused}** instead of {unfused}: what fusion saves in bytes."
-    if found and verdicts.launch_bound(ours, found.point, found.run.roofs):
-        host = seconds_text(ours.host.median) if ours.host else "longer"
-        return f"**Launching** takes {host}, the kernel **{times[1]}**: too small for fusion to show."
     return f"**{fused}** instead of {unfused}, in **{times[1]}** instead of {times[0]}."
 
 
-def _timed(theirs: Timed | None, ours: Timed | None) -> bool:
-    return bool(theirs and theirs.kernel and ours and ours.kernel)
+def _timed(found: Found | None, theirs: Timed | None, ours: Timed | None) -> bool:
+    """Whether both have a time, and one that can be true."""
+    known = theirs and theirs.kernel and ours and ours.kernel
+    return bool(known) and not any(_wrong(found, one) for one in (theirs, ours))
 
 
 def _module(theirs: Timed, ours: Timed, times: list[str]) -> str:
@@ -89,15 +92,15 @@ def figures(comparison: Comparison, found: Found | None) -> None:
 def _measured(found: Found, traffic: Traffic | None) -> list[tuple[str, str, str, str]]:
     point, roofs = found.point, found.run.roofs
     theirs, ours = point.way("pytorch"), point.way("triton")
-    shown, ratio = [], verdicts.ratio(point)
-    fair = ours and not verdicts.launch_bound(ours, point, roofs)
-    if ratio and fair:
+    shown, ratio = [], verdicts.speed_up(point, roofs, found.run.device)
+    if ratio:
         shown.append(("speed-up", f"{ratio:.2f}×" if ratio < 10 else f"{ratio:.0f}×", "", found.origin))
     if theirs and ours and theirs.dram and ours.dram:
         sums = [bytes_text(sum(one.read + one.written for one in way.dram)) for way in (theirs, ours)]
         shown.append(("counters", f"{sums[0]} → {sums[1]}", "", found.origin))
-    if ours and ours.kernel and traffic and point.copy and point.copy_bytes and not _wrong(found, ours):
-        share = verdicts.moved_by(ours, traffic) / ours.kernel.median / (point.copy_bytes / point.copy.median)
+    copy = verdicts.copy_speed(point)
+    if ours and ours.kernel and traffic and copy and not _wrong(found, ours):
+        share = verdicts.moved_by(ours, traffic) / ours.kernel.median / copy
         shown.append(("of copy speed", f"{share:.0%}", "", found.origin))
     bound = verdicts.binding(ours, point, roofs) if ours else None
     if bound:
@@ -113,7 +116,8 @@ def _sizes(found: Found) -> list[tuple[str, str, str, str]]:
         shown.append(("peak memory", f"{bytes_text(theirs.peak_bytes)} → {bytes_text(ours.peak_bytes)}", "", found.origin))
     if l2 and point.direction == "forward":
         size = verdicts.working_set(point)
-        fits = "fits" if size <= l2 else f"{size / l2:,.0f} times L2"
+        times = size / l2
+        fits = "fits into L2" if times <= 1 else f"{times:,.0f} times L2" if times >= 10 else f"{times:.1f} times L2"
         shown.append(("working set", bytes_text(size), fits, "formula"))
     return shown
 
@@ -127,15 +131,16 @@ def _gradients(point: Point) -> None:
     known = [(one, point.way(one)) for one in ("triton", "pytorch")]
     shares = {name: timed.share for name, timed in known if timed and timed.share is not None}
     if "triton" in shares:
-        theirs = f"; PyTorch's steps {_times(shares['pytorch'])}" if "pytorch" in shares else ""
-        text = (
-            f"Gradients compared with float64: the worst element takes **{_times(shares['triton'])}** of what rounding allows"
-        )
+        theirs = f"; PyTorch's own steps take {_times(shares['pytorch'])}" if "pytorch" in shares else ""
+        whose = "the furthest of them as a whole takes" if point.direction == "module" else "the worst element takes"
+        text = f"Gradients compared with float64: {whose} **{_times(shares['triton'])}** what rounding allows"
         _parts.say(f"{text}{theirs}.", "good" if shares["triton"] <= 1 else "fault")
 
 
 def _times(share: float) -> str:
-    return f"{share:.0%}" if share < 2 else f"{share:.1f} times"
+    if share < 0.005:
+        return "under 1% of"
+    return f"{share:.0%} of" if share < 2 else f"{share:.1f} times"
 
 
 def remarks(found: Found | None) -> None:
@@ -153,8 +158,15 @@ def remarks(found: Found | None) -> None:
         _gradients(point)
     for note in point.notes:
         _parts.say(f"Disturbed: {note}", "refusal")
-    why = verdicts.explanation(point, found.run.roofs)
-    ratio, traffic = verdicts.ratio(point), ways.traffic(point.request, point.direction)
+    _why(found)
+
+
+def _why(found: Found) -> None:
+    """Why the measured ratio is not the predicted one, or why none is given."""
+    point, roofs = found.point, found.run.roofs
+    why, traffic = verdicts.explanation(point, roofs), ways.traffic(point.request, point.direction)
     predicted = verdicts.predicted(traffic) if traffic else None
-    if why and ratio and predicted and len(traffic.unfused) != len(traffic.fused):
-        st.html(f'<div class="say"><b>Why {ratio:.1f}× and not {predicted:.1f}×?</b> {escape(" ".join(why))}</div>')
+    if why and predicted and len(traffic.unfused) != len(traffic.fused):
+        ratio = verdicts.speed_up(point, roofs, found.run.device)
+        asked = f"Why {ratio:.1f}× and not {predicted:.1f}×?" if ratio else "Why no speed-up?"
+        st.html(f'<div class="say"><b>{asked}</b> {escape(" ".join(why))}</div>')

@@ -19,9 +19,9 @@ from .found import Found
 from .state import Comparison
 
 BINDS = {
-    "memory": "moving its bytes at the speed of a copy would take that part of the time",
-    "compute": "the arithmetic alone, at the speed of the best matrix product, would take that part",
-    "overhead": "launching kernels takes that part: the GPU waits for the CPU, or a kernel for its start",
+    "memory": "moving its bytes at the speed of a large copy would take {part} of the time",
+    "compute": "the arithmetic alone, at the GPU's rate for it, would take {part} of the time",
+    "overhead": "launching kernels takes {part} of the time: the GPU waits for the CPU, or a kernel for its start",
 }
 GHOSTS = {"twice the compute": (1.0, 2.0), "twice the bandwidth": (2.0, 1.0)}
 
@@ -96,7 +96,7 @@ def _row(found: Found, timed: Timed) -> tuple[str, ...]:
         seconds_text(timed.graph.median) if timed.graph else "-",
         seconds_text(timed.host.median) if timed.host else "-",
         seconds_text(timed.compile_seconds) if timed.compile_seconds is not None else "-",
-        str(len(timed.kernels)) if timed.kernels else "-",
+        str(len(timed.launched)) if timed.launched else "-",
         bytes_text(timed.peak_bytes) if timed.peak_bytes is not None else "-",
         f"{timed.share:.0%}"
         if timed.share is not None and timed.share < 10
@@ -107,13 +107,14 @@ def _row(found: Found, timed: Timed) -> tuple[str, ...]:
 
 
 def _timeline(found: Found, style: Style) -> None:
-    rows = [(way(found, one), [(k.name, k.start, k.duration) for k in one.kernels]) for one in found.point.timed if one.kernels]
+    ran = [one for one in found.point.timed if one.launched]
+    rows = [(way(found, one), [(k.name, k.start, k.duration) for k in one.launched]) for one in ran]
     title("Every kernel, when it ran and how long", f"{found.origin} by the profiler; t1 starts the axis")
     chart(timeline_figure(rows, style), "timeline", "Kernels of every implementation on one time axis")
     lines = [
         (one.title, f"t{at + 1}", kernel.name, seconds_text(kernel.duration))
         for one in found.point.timed
-        for at, kernel in enumerate(one.kernels)
+        for at, kernel in enumerate(one.launched)
     ]
     with st.expander(f"All {len(lines)} kernels by name"):
         st.html(table(("", "", "kernel", "ran"), lines))
@@ -132,43 +133,47 @@ def _binding(found: Found, style: Style) -> None:
     chart(binding_figure(rows, style), "binding", "Shares of memory, compute and overhead")
     ours = next((bound for name, bound in words if name == "Triton"), None)
     if ours and ours.binds in BINDS:
-        say(f"The fused kernel is bound by **{ours.binds}**: {BINDS[ours.binds]}.")
+        part = f"{getattr(ours, ours.binds):.0%}"
+        say(f"The fused kernel is bound by **{ours.binds}**: {BINDS[ours.binds].format(part=part)}.")
     elif ours:
         say("Nothing alone explains the fused kernel's time: it waits, for memory to answer or for its own instructions.")
-    others = "; ".join(f"**{name}**: {meaning}" for name, meaning in BINDS.items())
-    st.caption(f"{others}. Compute is known for matrix products only; elsewhere it is a few operations a byte.")
+    others = "; ".join(f"**{name}**: {meaning.format(part='that part')}" for name, meaning in BINDS.items())
+    st.caption(
+        f"{others}. That rate is cuBLAS's for matrix products, and elsewhere that of float32, in which sums are made. "
+        "What reads more than it writes may be a little faster than a copy: then memory is above 100 %."
+    )
 
 
 def _roofline(found: Found, style: Style) -> None:
     point, roofs = found.point, found.run.roofs
     traffic = ways.traffic(point.request, point.direction)
     ghost = st.pills("And if the GPU had", list(GHOSTS), key="fusion.ghost")
-    dots = [dot(one, sum_of(one, found), traffic.operations) for one in point.timed if one.kernel]
-    shown, theory = [], roofs.operations.get(point.dtype)
+    dots = [
+        dot(one, verdicts.moved_by(one, traffic), traffic.operations)
+        for one in point.timed
+        if one.kernel and one.kernel.median > 0 and traffic.operations and verdicts.moved_by(one, traffic)
+    ]
+    dtype = verdicts.compute_dtype(point)
+    shown, theory = [], roofs.operations.get(dtype)
     if roofs.bandwidth:
         shown.append(Roof("theoretical", roofs.bandwidth, theory))
     if roofs.copy:
-        shown.append(Roof("measured", roofs.copy, roofs.operations_measured.get(point.dtype), "dash"))
+        shown.append(Roof("measured", roofs.copy, roofs.operations_measured.get(dtype), "dash"))
     if not shown or not dots:
-        say("The limits of that GPU are not known, so no roofline can be drawn.")
+        say("No roofline can be drawn: the limits of that GPU are not known, or nothing is moved or computed.")
         return
     if ghost:
         bandwidth, compute = GHOSTS[ghost]
         shown.append(Roof(ghost, shown[0].bandwidth * bandwidth, theory * compute if theory else None, "dot"))
     title(
         "Under the roofs of this GPU",
-        f"{found.run.device.name}, {point.dtype}; what is below the slope waits for more than memory",
+        f"{found.run.device.name}, arithmetic in {dtype}; what is below the slope waits for more than memory",
     )
     chart(roofline_figure(dots, shown, style), "roofline", "Operations a second over operations a byte")
     if ghost:
         say(_ghost_words(ghost, found))
     if roofs.formula:
         st.caption(f"Theoretical, from the driver's clocks and widths: {roofs.formula}. Measured: a copy, and cuBLAS.")
-
-
-def sum_of(timed: Timed, found: Found) -> int:
-    """Bytes that the formula has for an implementation of the comparison."""
-    return verdicts.moved_by(timed, ways.traffic(found.point.request, found.point.direction))
 
 
 def dot(timed: Timed, moved: int, operations: int) -> Dot:

@@ -37,9 +37,10 @@ def draw(comparison: Comparison, found: Found | None, style: Style) -> DeltaGene
     if theirs and ours and theirs.kernels and ours.kernels:
         steps = (traffic.unfused, traffic.fused) if traffic else ((), ())
         lines = [line(one, one_steps) for one, one_steps in zip((theirs, ours), steps, strict=True)]
-        saved = theirs.kernel.median - ours.kernel.median if theirs.kernel and ours.kernel else None
-        title("Time", f"{found.origin}, one launch each; up = read, down = written, thickness = bytes")
-        chart(humps_figure(lines, saved, style), "humps", "Every kernel's way from DRAM to the chip and back, over time")
+        thick = ", thickness = bytes" if any(hump.read is not None for one in lines for hump in one.humps) else ""
+        title("Time", f"{found.origin}, one launch each; up = read, down = written{thick}")
+        figure = humps_figure(lines, _given_back(theirs, ours), style)
+        chart(figure, "humps", "Every kernel's way from DRAM to the chip and back, over time")
     elif not found:
         _parts.say("No times: nothing was measured or recorded of exactly this. The bytes above are the formula's.")
     return place
@@ -51,6 +52,13 @@ def count(comparison: Comparison, place: DeltaGenerator) -> None:
     if said:
         with place:
             title("Bytes", f"{BYTES}{said}")
+
+
+def _given_back(theirs: Timed, ours: Timed) -> float | None:
+    """The time that the fused kernel leaves free; nothing where the samples overlap."""
+    if theirs.kernel is None or ours.kernel is None or theirs.kernel.low <= ours.kernel.high:
+        return None
+    return theirs.kernel.median - ours.kernel.median
 
 
 def _label(steps: tuple[Step, ...]) -> str:
@@ -65,10 +73,10 @@ def _dram(timed: Timed | None) -> tuple[float, float] | None:
 
 def line(timed: Timed, steps: tuple[Step, ...]) -> Line:
     """An implementation's kernels as humps, with the formula's steps where there are as many."""
-    matched = steps if len(steps) == len(timed.kernels) else (None,) * len(timed.kernels)
+    matched = steps if len(steps) == len(timed.launched) else (None,) * len(timed.launched)
     humps = [
         Hump(step.name if step else kernel.name, kernel.start, kernel.duration, *((step.read, step.written) if step else ()))
-        for kernel, step in zip(timed.kernels, matched, strict=True)
+        for kernel, step in zip(timed.launched, matched, strict=True)
     ]
     count = len(humps)
     return Line("1 kernel" if count == 1 else f"{count} kernels", humps)
