@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 
 import pytest
@@ -90,10 +91,15 @@ def test_gradients_and_the_module_are_compared(direction):
     assert "instead of" in text
     assert "peak memory" in text
     assert "NVIDIA H200 · recorded" in text
-    assert "Gradients compared with float64: the worst element takes" in text
+    whose = "the furthest of them as a whole takes" if direction == "module" else "the worst element takes"
+    assert f"Gradients compared with float64: {whose}" in text
+    assert ("thickness = bytes" in text) == (direction != "module")
 
 
-@pytest.mark.parametrize("tab", ["Other ways", "Kernels on a time axis", "What binds", "Roofline", "Sweep", "Take it along"])
+TABS = ("Other ways", "Kernels on a time axis", "What binds", "Roofline", "Sweep", "Take it along")
+
+
+@pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("name", MEASURED)
 def test_every_tab_of_every_operator_can_be_opened(name, tab):
     app = fusion(operator=name)
@@ -203,6 +209,24 @@ def test_a_sweep_draws_its_points_and_goes_on_after_a_failing_one(pretending):
     assert any("out of memory" in note.get("hovertext", "") for note in figure["layout"]["annotations"])
 
 
+def test_a_sweep_stays_open_and_chosen_while_it_goes_on(pretending):
+    """While measuring the choice of the axis is not on the page, and at first there are fewer tabs."""
+    pretending.hold = threading.Event()
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    checked(app.selectbox(key="fusion.axis").select("columns").run())
+    checked(app.button(key="fusion.sweep").click().run())
+    checked(app.run())
+    pretending.hold.set()
+    app = waited(app)
+    assert app.selectbox(key="fusion.axis").value == "columns"
+    assert "columns, swept" in words(app)
+    assert chart(app, "sweep")
+
+
+def test_with_a_gpu_the_axis_that_has_a_sweep_is_shown_at_first(pretending):
+    assert fusion().selectbox(key="fusion.axis").value == "columns"
+
+
 def test_what_does_not_fit_is_refused_with_the_largest_that_does(pretending):
     app = fusion(operator="vector_add", n_elements=str(2**38))
     assert app.button(key="fusion.go").disabled
@@ -229,7 +253,22 @@ def test_a_folder_that_cannot_be_written_is_said(pretending, monkeypatch, tmp_pa
     app = fusion(operator="rms_norm", rows="4096", columns="4096")
     checked(app.button(key="fusion.go").click().run())
     checked(waited(app).button(key="fusion.save").click().run())
-    assert "choose a folder on the Runs page" in " ".join(one.value for one in app.caption)
+    assert "Choose a folder on the Runs page" in " ".join(one.value for one in app.caption)
+    app.session_state["runs.folder"] = str(tmp_path / "other")
+    checked(app.button(key="fusion.save").click().run())
+    assert "Saved as" in " ".join(one.value for one in app.caption)
+    checked(app.button(key="fusion.go").click().run())
+    waited(app)
+    assert "Saved as" not in " ".join(one.value for one in app.caption)
+
+
+def test_a_run_is_of_the_time_of_its_measurement(pretending, monkeypatch):
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    checked(app.button(key="fusion.go").click().run())
+    waited(app)
+    made = app.session_state["fusion.campaign"].made
+    monkeypatch.setattr("kernels.measure.runs.now", lambda: "2030-01-01T00:00:00+00:00")
+    assert f"measured {made[11:16]} UTC" in words(checked(app.run()))
 
 
 def test_the_axis_that_is_swept_at_first_has_a_sweep():
@@ -254,8 +293,9 @@ def test_no_speed_up_is_shown_where_launching_binds(pretending):
     app = fusion(operator="elementwise_chain", n_elements="1000")
     checked(app.button(key="fusion.go").click().run())
     text = words(waited(app))
-    assert "too small for fusion to show" in text
-    assert "speed-up" not in text
+    assert "launching decides here, so no speed-up is given" in text
+    assert "Why no speed-up?" in text
+    assert "3.00×" not in text
 
 
 def test_a_run_taken_along_is_the_file_itself():
@@ -288,9 +328,18 @@ def test_extreme_sizes_leave_sentences(texts, tab):
     checked(app.run())
 
 
+@pytest.mark.parametrize("seconds", [1e-4, 1e-12, 0.0, -1e-9])
 @pytest.mark.parametrize("texts", EXTREMES, ids=str)
-def test_extreme_sizes_can_be_asked_of_a_gpu(texts, pretending):
+def test_extreme_sizes_and_impossible_times_leave_sentences_in_every_tab(texts, seconds, pretending):
+    pretending.seconds = seconds
     app = fusion(**texts)
-    if not app.button(key="fusion.go").disabled:
-        checked(app.button(key="fusion.go").click().run())
-        waited(app)
+    if app.button(key="fusion.go").disabled:
+        return
+    checked(app.button(key="fusion.go").click().run())
+    app = waited(app)
+    for tab in TABS:
+        app.session_state["fusion.tabs"] = tab
+        checked(app.run())
+    if seconds <= 0:
+        assert "invalid: the clearing of the cache took longer" in words(app)
+        assert "given back" not in words(app)

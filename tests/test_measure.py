@@ -465,7 +465,8 @@ class Pretender:
             checkpoint()
         if self.asked in self.dies:
             raise TaskError("RuntimeError: out of memory")
-        return point(arguments[0].request, pytorch=3 * self.seconds, triton=self.seconds)
+        task = arguments[0]
+        return dataclasses.replace(point(task.request, pytorch=3 * self.seconds, triton=self.seconds), direction=task.direction)
 
 
 def finished(campaign: Campaign) -> Campaign:
@@ -485,6 +486,7 @@ def test_a_campaign_gives_a_run_and_a_failing_point_is_a_labelled_gap():
     assert found.points[1].problem == "RuntimeError: out of memory"
     assert not found.points[0].problem
     run = found.run()
+    assert run.made == found.made
     assert (run.axis, run.device.name, run.roofs) == ("columns", "NVIDIA H200", ROOFS)
 
 

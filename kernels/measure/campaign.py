@@ -14,9 +14,9 @@ from ..runtime.device import Gpu
 from ..runtime.jobs import TaskError
 from ..runtime.workers import Worker, WorkerError
 from .jobs import counters_job, measure_job, roofs_job, versions_job
-from .point import Task, without_figures
+from .point import Task
 from .records import Point, Roofs, Run
-from .runs import run_of
+from .runs import now, run_of
 
 POINT_SECONDS = 300.0
 
@@ -39,7 +39,7 @@ class Campaign:
         self.state, self.problem, self.uncounted = "running", "", ""
         self.points: tuple[Point, ...] = ()
         self.roofs, self.versions = Roofs(), dict[str, str]()
-        self.started = time.monotonic()
+        self.started, self.made = time.monotonic(), now()
         self._stop = threading.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="triton-explorer-")
         self._progress = Path(self._folder.name) / "progress"
@@ -63,7 +63,7 @@ class Campaign:
 
     def run(self) -> Run:
         """What was measured, as a run that can be saved."""
-        return run_of(self.points, self.gpu, self.roofs, self.versions, self.axis)
+        return run_of(self.points, self.gpu, self.roofs, self.versions, self.axis, self.made)
 
     def _run(self, worker: Worker) -> None:
         try:
@@ -88,7 +88,7 @@ class Campaign:
         try:
             point = self._call(worker, measure_job, task, self.gpu, str(self._progress))
         except (TaskError, WorkerError) as error:
-            return without_figures(task.point(), str(error))
+            return task.point(problem=str(error))
         if self.counters and not point.problem:
             try:
                 return self._call(worker, counters_job, point, self.gpu)

@@ -30,7 +30,7 @@ def roofs_job(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:
         return measured(gpu, dtypes)
 
 
-def counters_job(point: Point, gpu: Gpu, progress: str | None = None) -> Point:
+def counters_job(point: Point, gpu: Gpu) -> Point:
     """Beside a device worker: see `counters.counted`; the kernels run in a process that Nsight Compute starts."""
     from ..runtime.jobs import TaskError
     from .counters import UncountedError, counted

@@ -12,7 +12,7 @@ from ..runtime.request import Request
 from . import ways
 from .memory import needed_bytes
 from .profiler import kernels_of
-from .records import SHORT, Point, Spread, State, Timed
+from .records import SHORT, Point, Spread, Timed
 from .roofs import copy_call
 from .timing import ROUNDS, Clearing, by_events, by_graph, by_host, peak_bytes
 from .watch import disturbed, state
@@ -180,8 +180,3 @@ def _detailed(timed: Timed, ready: ways.Ready, events: Spread, clear: Clearing, 
         peak_bytes=peak_bytes(ready.call),
         kernels=kernels_of(ready.call, clear) if profile else (),
     )
-
-
-def without_figures(point: Point, problem: str) -> Point:
-    """The same point with a sentence in place of figures."""
-    return replace(point, timed=(), copy=None, before=State(), after=State(), problem=problem)

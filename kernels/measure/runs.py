@@ -37,11 +37,17 @@ def folder_of(text: str | None) -> Path:
     return Path(text.strip()).expanduser() if text and text.strip() else default_folder()
 
 
-def run_of(points: Sequence[Point], gpu: Gpu, roofs: Roofs, versions: Mapping[str, str], axis: str | None = None) -> Run:
-    """Points as a run, made now; the driver's version is among `versions`."""
+def now() -> str:
+    """The time as runs have it: UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def run_of(
+    points: Sequence[Point], gpu: Gpu, roofs: Roofs, versions: Mapping[str, str], axis: str | None = None, made: str = ""
+) -> Run:
+    """Points as a run, made now unless told when; the driver's version is among `versions`."""
     device = Device(gpu.name, gpu.uuid, gpu.target.name, gpu.multiprocessors, gpu.memory_bytes, gpu.l2_bytes)
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    return Run(made, device, dict(versions), METHOD, tuple(points), roofs, axis, title_of(points, axis))
+    return Run(made or now(), device, dict(versions), METHOD, tuple(points), roofs, axis, title_of(points, axis))
 
 
 def title_of(points: Sequence[Point], axis: str | None) -> str:

@@ -38,11 +38,20 @@ def tabs(comparison: Comparison, found: Found | None, style: Style) -> None:
             draws["Roofline"] = lambda: _roofline(found, style)
     draws["Sweep"] = lambda: sweeping.draw(comparison, style)
     draws["Take it along"] = lambda: take.along(comparison, found)
+    _keep_open(tuple(draws))
     opened = st.tabs(list(draws), on_change="rerun", key="fusion.tabs")
     for draw, tab in zip(draws.values(), opened, strict=True):
         if tab.open:
             with tab:
                 draw()
+
+
+def _keep_open(names: tuple[str, ...]) -> None:
+    """Keeps the open tab where the list of tabs changes: for Streamlit that is another widget, which opens its first."""
+    before = st.session_state.get("fusion.tab_names")
+    st.session_state["fusion.tab_names"] = names
+    if before not in (None, names) and st.session_state.get("fusion.tabs") in names:
+        st.session_state["fusion.tabs"] = st.session_state["fusion.tabs"]
 
 
 def way(found: Found, timed: Timed) -> Way:

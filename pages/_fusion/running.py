@@ -10,7 +10,7 @@ from kernels.language import MISSING
 from kernels.measure import counters, memory, runs, sweep
 from kernels.measure.campaign import Campaign
 from kernels.measure.point import Task
-from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
+from kernels.runtime.device import Gpu
 from pages import _shell
 from pages._gpus import chosen_gpu, picker
 from viz.words import bytes_text, seconds_text
@@ -20,6 +20,9 @@ from .state import Comparison, state, with_sizes
 
 POLL = 0.5
 BRIEF_WAYS = ("pytorch", "library", "triton")
+SWEEP_HELP = (
+    "Measures at many values of one size, block, or of the warps; without torch.compile, which compiles for seconds at each."
+)
 
 
 def buttons(comparison: Comparison) -> None:
@@ -46,7 +49,7 @@ def buttons(comparison: Comparison) -> None:
         on_click=_start,
         args=(gpu, (task,), None, count),
     )
-    _sweeping(task, gpu, fits)
+    _sweeping(comparison, task, gpu, fits)
     _save()
 
 
@@ -77,9 +80,11 @@ def _memory(comparison: Comparison, gpu: Gpu) -> bool:
     return False
 
 
-def _sweeping(task: Task, gpu: Gpu, fits: bool) -> None:
+def _sweeping(comparison: Comparison, task: Task, gpu: Gpu, fits: bool) -> None:
     axes = sweep.axes(task.request)
-    axis = st.selectbox("Sweep", axes, key="fusion.axis", help="Measures at many values of one size, block, or of the warps.")
+    if st.session_state.get("fusion.axis") not in axes:
+        st.session_state["fusion.axis"] = default_axis(comparison)
+    axis = st.selectbox("Sweep", axes, key="fusion.axis", help=SWEEP_HELP)
     wanted = sweep.tasks(replace(task, ways=BRIEF_WAYS), axis, gpu.target)
     about = f"{len(wanted)} points, about {seconds_text(sweep.seconds(wanted))}"
     st.button(
@@ -95,16 +100,10 @@ def _sweeping(task: Task, gpu: Gpu, fits: bool) -> None:
 def default_axis(comparison: Comparison) -> str:
     """The axis that is swept or shown: what was chosen, else one that has a sweep, else the last size."""
     axes = sweep.axes(comparison.request)
-    chosen = st.session_state.get("fusion.axis") or st.session_state.get("fusion.shown_axis")
-    if chosen in axes:
-        return chosen
+    for key in ("fusion.axis", "fusion.shown_axis", "fusion.swept"):
+        if st.session_state.get(key) in axes:
+            return st.session_state[key]
     return next((axis for axis in axes if found.sweep(comparison, axis)), list(comparison.request.problem.sizes)[-1])
-
-
-def targets() -> object:
-    """The target whose limits bound a sweep: the attached GPU's, else the default."""
-    gpu = chosen_gpu()
-    return gpu.target if gpu else find_target(DEFAULT_TARGET)
 
 
 def _start(gpu: Gpu, tasks: tuple[Task, ...], axis: str | None, count: bool) -> None:
@@ -114,7 +113,7 @@ def _start(gpu: Gpu, tasks: tuple[Task, ...], axis: str | None, count: bool) -> 
     worker = _shell.workers()[gpu.worker]
     st.session_state["fusion.campaign"] = Campaign(worker, gpu, tasks, axis, counters=count)
     if axis:
-        st.session_state["fusion.tabs"] = "Sweep"
+        st.session_state.update({"fusion.tabs": "Sweep", "fusion.swept": axis})
 
 
 @st.fragment(run_every=POLL)
@@ -122,9 +121,9 @@ def _progress() -> None:
     current = found.campaign()
     if current is None or current.state != "running":
         st.rerun()
-    seen = st.session_state.get("fusion.seen", (None, 0))
-    if (id(current), len(current.points)) != seen:
-        st.session_state["fusion.seen"] = (id(current), len(current.points))
+    campaign, points = st.session_state.get("fusion.seen", (None, 0))
+    if campaign is not current or points != len(current.points):
+        st.session_state["fusion.seen"] = (current, len(current.points))
         if current.points:
             st.rerun()
     many = f", point {len(current.points) + 1} of {len(current.tasks)}" if len(current.tasks) > 1 else ""
@@ -151,21 +150,20 @@ def _save() -> None:
     current = found.campaign()
     if current is None or not current.points:
         return
-    saved = st.session_state.get("fusion.saved", {})
-    path = saved.get(id(current))
-    if path:
+    saved, path, wrong = st.session_state.get("fusion.saved", (None, "", ""))
+    if saved is current and path:
         st.caption(f"Saved as {path}")
-    else:
-        st.button("Save this run", key="fusion.save", on_click=_write, args=(current,), width="stretch")
+        return
+    what = current.run().title
+    st.button("Save this run", key="fusion.save", on_click=_write, args=(current,), width="stretch", help=what)
+    if saved is current:
+        st.caption(wrong)
 
 
 def _write(current: Campaign) -> None:
-    folder = runs.folder_of(st.session_state.get("runs.folder"))
     try:
-        path = runs.save(current.run(), folder)
+        path = runs.save(current.run(), runs.folder_of(st.session_state.get("runs.folder")))
+        st.session_state["fusion.saved"] = (current, str(path), "")
     except OSError as error:
-        st.session_state["fusion.saved"] = {
-            id(current): f"nothing: {error.strerror or error}; choose a folder on the Runs page"
-        }
-        return
-    st.session_state["fusion.saved"] = {id(current): str(path)}
+        wrong = f"Not saved: {error.strerror or error}. Choose a folder on the Runs page."
+        st.session_state["fusion.saved"] = (current, "", wrong)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernels import find, operators
-from kernels.measure.records import DIRECTIONS
 from kernels.measure.ways import directions_of
 from kernels.operator import Operator
 from kernels.runtime import settings as texts
@@ -65,11 +64,6 @@ def _shows(comparison: Comparison) -> dict[str, Any]:
 
 
 state = State("fusion", read, write, _shows)
-
-
-def direction_names() -> Mapping[str, str]:
-    """Every direction, and what it means."""
-    return DIRECTIONS
 
 
 def with_sizes(comparison: Comparison, request: Request) -> dict[str, str]:

@@ -44,8 +44,9 @@ def _choose(comparison: Comparison, axis: str) -> str:
     """Without a GPU: the axes that were recorded."""
     axes = [one for one in sweep.axes(comparison.request) if found.sweep(comparison, one)]
     if len(axes) > 1:
-        start = axes.index(axis) if axis in axes else 0
-        return st.segmented_control("Sweep over", axes, default=axes[start], key="fusion.shown_axis", required=True)
+        if st.session_state.get("fusion.shown_axis") not in axes:
+            st.session_state["fusion.shown_axis"] = axis if axis in axes else axes[0]
+        return st.segmented_control("Sweep over", axes, key="fusion.shown_axis", required=True)
     return axes[0] if axes else axis
 
 
