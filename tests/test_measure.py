@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import threading
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -99,12 +101,15 @@ def damaged(text: str) -> dict[str, str]:
         "strange operator": text.replace('"operator": "', '"operator": "x', 1),
         "a size missing": text.replace('"sizes": {', '"sizes": {"other": 1}, "was": {', 1),
         "not a number": text.replace('"median": ', '"median": NaN, "was": ', 1),
+        "without end": text.replace('"median": ', '"median": Infinity, "was": ', 1),
+        "strange axis": text.replace('"axis": ', '"axis": "<b>rowz</b>", "was": ', 1),
+        "points without an axis": text.replace('"axis": ', '"axis": null, "was": ', 1),
     }
 
 
 @pytest.mark.parametrize("kind", damaged('{"schema": 1, "points": 1}'))
 def test_a_damaged_or_foreign_file_is_one_line_and_the_rest_still_loads(kind, tmp_path):
-    good = runs.save(runs.recorded()[0], tmp_path)
+    good = runs.save(next(run for run in runs.recorded() if run.axis), tmp_path)
     bad = tmp_path / "bad.json"
     bad.write_text(damaged(good.read_text())[kind])
     with pytest.raises(runs.UnreadableError) as raised:
@@ -120,6 +125,22 @@ def test_binary_files_and_missing_folders(tmp_path):
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     assert runs.listed(tmp_path)[1] == ["bytes.json: cannot be read (UnicodeDecodeError)."]
     assert runs.listed(tmp_path / "nowhere") == ([], [])
+    assert runs.listed(tmp_path / "bytes.json") == ([], [f"{tmp_path / 'bytes.json'}: cannot be read (Not a directory)."])
+
+
+def test_what_cannot_be_written_whole_leaves_no_file(tmp_path, monkeypatch):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    def opened(path, *_, **__):
+        path.touch()
+        return Full()
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(OSError, match="No space"):
+        runs.save(runs.recorded()[0], tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_fields_of_a_newer_minor_version_are_left_out():
@@ -134,6 +155,7 @@ def test_the_folder_can_be_chosen(monkeypatch, tmp_path):
     assert runs.default_folder() == tmp_path == runs.folder_of("  ")
     assert str(runs.folder_of("~/x")).endswith("/x")
     assert "~" not in str(runs.folder_of("~/x"))
+    assert str(runs.folder_of("~nobody-here/x")) == "~nobody-here/x"
 
 
 # Samples and profiles.

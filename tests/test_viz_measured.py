@@ -25,6 +25,7 @@ HUMPS = (
     Line("3 kernels", (Hump("pow", 0.0, 4e-4, 400, 400), Hump("eps", 4.1e-4, 1e-6, 1, 1), Hump("mul", 4.2e-4, 4e-4, 400, 200))),
     Line("1 kernel", (Hump("kernel", 0.0, 3e-4, 400, 400),)),
 )
+SIDES = (Side("A", "one", [("Triton", 3e-4, 2e-4, 4e-4)]), Side("B", "two", [("Triton", 6e-4, 5e-4, 7e-4)]))
 CURVES = (
     Curve("triton", "Triton", ((256, 1.0, "a"), (512, None, ""), (1024, 2.0, "c"))),
     Curve("pytorch", "PyTorch", ((256, 0.5, "x"),)),
@@ -52,7 +53,7 @@ def test_plotly_takes_every_figure(style):
         ),
         sweep_figure(CURVES, "columns", "TB/s", style, gaps=[(512, "out of memory")], roof=(4.2, "copy"), chosen=(256, "rule")),
         sweep_figure(CURVES, "columns", "seconds", style, log=True),
-        compare_figure([Side("A", [("Triton", 3e-4, 2e-4, 4e-4)]), Side("B", [("Triton", 6e-4, 5e-4, 7e-4)])], style),
+        compare_figure(SIDES, style),
     ]
     for figure in figures:
         go.Figure(figure)
@@ -107,8 +108,15 @@ def test_roofs_bend_where_bandwidth_meets_compute():
 
 
 def test_the_second_run_is_told_against_the_first():
-    figure = compare_figure([Side("A", [("Triton", 3e-4, 2e-4, 4e-4)]), Side("B", [("Triton", 6e-4, 5e-4, 7e-4)])], LIGHT)
+    figure = compare_figure(SIDES, LIGHT)
     assert "+100.0%" in texts(figure)
+    assert "<b>B</b>" in texts(figure)
+
+
+def test_runs_of_different_things_have_no_ratios():
+    sides = [Side("A", "one", [("Triton", 3e-4, 2e-4, 4e-4)]), Side("C", "two", [("Triton", 6e-4, 5e-4, 7e-4)])]
+    assert "%" not in texts(compare_figure(sides, LIGHT, ratios=False))
+    assert "<b>C</b>" in texts(compare_figure(sides, LIGHT, ratios=False))
 
 
 @EVERY_STYLE

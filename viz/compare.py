@@ -12,23 +12,26 @@ from .words import seconds_text
 
 @dataclass(frozen=True)
 class Side:
-    """One run: its label, and (implementation, median, 20th and 80th percentile in seconds)."""
+    """One run: its letter and label, and (implementation, median, 20th and 80th percentile in seconds)."""
 
+    letter: str
     label: str
     times: Sequence[tuple[str, float, float, float]]
 
 
-def compare_figure(sides: Sequence[Side], style: Style) -> Figure:
-    """A group of bars for every implementation; within it the runs in order, each labelled against the first."""
+def compare_figure(sides: Sequence[Side], style: Style, *, ratios: bool = True) -> Figure:
+    """A group of bars for every implementation; within it the runs in order, with `ratios` each against the first."""
     names = list(dict.fromkeys(name for side in sides for name, *_ in side.times))
     longest = max((median for side in sides for _, median, _, _ in side.times), default=1.0)
     gap = len(sides) + 0.7
+    first = {name: median for name, median, _, _ in sides[0].times}
     traces, notes = [], []
     for at, side in enumerate(sides):
         places = {name: names.index(name) * gap + at for name, *_ in side.times}
         traces.append(_bars(side, places, at, style))
         for name, median, _, high in side.times:
-            notes.append(_value(sides[0], at, name, median, high, places[name], style))
+            base = first.get(name) if at and ratios else None
+            notes.append(_value(side.letter, base, median, high, places[name], style))
     middle = (len(sides) - 1) / 2
     return figure(
         traces,
@@ -65,14 +68,15 @@ def _bars(side: Side, places: dict[str, float], at: int, style: Style) -> dict[s
             "thickness": 1.2,
             "width": 4,
         },
-        "hovertext": [f"<b>{side.label}</b><br>{name}: {seconds_text(median)}" for name, median, _, _ in side.times],
+        "hovertext": [
+            f"<b>{side.letter}: {side.label}</b><br>{name}: {seconds_text(median)}" for name, median, _, _ in side.times
+        ],
         "hoverinfo": "text",
     }
 
 
-def _value(first: Side, at: int, name: str, median: float, high: float, place: float, style: Style) -> dict[str, Any]:
-    base = next((other for other_name, other, _, _ in first.times if other_name == name), None)
-    more = f"  {median / base - 1:+.1%}" if at and base else ""
+def _value(letter: str, base: float | None, median: float, high: float, place: float, style: Style) -> dict[str, Any]:
+    more = f"  {median / base - 1:+.1%}" if base else ""
     font = {"size": style.size * 0.95, "color": style.text}
-    text = f"<b>{chr(65 + at)}</b> {seconds_text(median)}<span style='color:{style.muted}'>{more}</span>"
+    text = f"<b>{letter}</b> {seconds_text(median)}<span style='color:{style.muted}'>{more}</span>"
     return note(text, max(median, high), place, style, xanchor="left", xshift=style.px(8), font=font)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..language import MISSING
 from ..measure import runs, sweep, verdicts, ways
@@ -126,7 +125,7 @@ def line(one: Timed, point: Point) -> str:
 
 def _save(parser: Parser, run: Run, folder: str | None) -> None:
     try:
-        path = runs.save(run, Path(folder).expanduser() if folder else runs.default_folder())
+        path = runs.save(run, runs.folder_of(folder))
     except OSError as error:
         parser.error(f"the run cannot be saved: {error.strerror or error}.")
     print(f"saved as {path}", file=sys.stderr)

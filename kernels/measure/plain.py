@@ -6,6 +6,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
@@ -58,5 +59,5 @@ def _built_dataclass(kind: Any, value: Any, where: str) -> Any:
 def _expect(value: Any, kind: Any, where: str, words: str) -> None:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"{where} is {str(value)[:40]!r} and not {words}")
-    if isinstance(value, float) and value != value:
-        raise ValueError(f"{where} is NaN")
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{where} is {value}, and no measurement is")

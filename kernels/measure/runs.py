@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -14,7 +15,7 @@ from .. import find
 from ..operator import DTYPES
 from ..runtime.device import Gpu
 from .records import DIRECTIONS, KIND, SCHEMA, Device, Point, Roofs, Run, built, plain
-from .sweep import ALL_SIZES
+from .sweep import ALL_SIZES, axes
 from .timing import METHOD
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "runs"
@@ -28,13 +29,13 @@ class UnreadableError(ValueError):
 def default_folder() -> Path:
     """Where runs are kept: $TRITON_EXPLORER_RUNS, else the user's data folder."""
     chosen = os.environ.get("TRITON_EXPLORER_RUNS")
-    base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return Path(chosen).expanduser() if chosen else base / "triton-explorer" / "runs"
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(os.path.expanduser(chosen or os.path.join(base, "triton-explorer", "runs")))
 
 
 def folder_of(text: str | None) -> Path:
-    """The folder that a person typed, else the default one."""
-    return Path(text.strip()).expanduser() if text and text.strip() else default_folder()
+    """The folder that a person typed, else the default one; the ~ of a user whom nobody knows stays as it is."""
+    return Path(os.path.expanduser(text.strip())) if text and text.strip() else default_folder()
 
 
 def now() -> str:
@@ -70,13 +71,21 @@ def save(run: Run, folder: Path) -> Path:
     stem = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{run.made[:19].replace(':', '')}-{run.device.name}-{run.title}")[:120].strip("-")
     for number in range(10_000):
         path = folder / f"{stem}{f'-{number}' if number else ''}.json"
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
-            return path
-        except FileExistsError:
-            continue
+        with contextlib.suppress(FileExistsError):
+            return _written(path, text)
     raise FileExistsError(f"{folder} has ten thousand files of that name")
+
+
+def _written(path: Path, text: str) -> Path:
+    """The new file with that text; none where not all of it could be written."""
+    with path.open("x", encoding="utf-8") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError:
+            path.unlink()
+            raise
+    return path
 
 
 def load(path: Path) -> Run:
@@ -103,6 +112,7 @@ def parsed(text: str, name: str) -> Run:
         run = built(Run, data)
         for point in run.points:
             _known(point)
+            _on_axis(point, run)
     except (ValueError, OverflowError) as error:
         raise UnreadableError(f"{name}: damaged: {error}.") from None
     return run
@@ -118,13 +128,23 @@ def _known(point: Point) -> None:
         raise ValueError(f"{point.dtype[:20]}, {point.direction[:20]} is not measured here")
 
 
+def _on_axis(point: Point, run: Run) -> None:
+    """Raises ValueError where several points do not lie along an axis that there is."""
+    if run.axis is None and len(run.points) > 1:
+        raise ValueError("several points, and no axis that they lie on")
+    if run.axis is not None and run.axis not in axes(point.request):
+        raise ValueError(f"there is no axis {run.axis[:20]!r}")
+
+
 def listed(folder: Path) -> tuple[list[tuple[Path, Run]], list[str]]:
     """Every run of a folder, newest first, and a line for every file that is not one. A folder that is not there is empty."""
     found, wrong = [], []
     try:
-        paths = sorted(folder.glob("*.json"))
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except FileNotFoundError:
+        return [], []
     except OSError as error:
-        return [], [f"{folder}: cannot be read ({type(error).__name__})."]
+        return [], [f"{folder}: cannot be read ({error.strerror})."]
     for path in paths:
         try:
             found.append((path, load(path)))

@@ -21,30 +21,34 @@ CURVES = ("triton", "compiled", "library", "pytorch")
 
 def show(chosen: list[Entry], style: Style) -> None:
     """Pictures of what can be compared, then the facts, then what can be done."""
-    single = [entry for entry in chosen if len(entry.run.points) == 1]
-    swept = [entry for entry in chosen if len(entry.run.points) > 1]
+    lettered = {_letter(at): entry for at, entry in enumerate(chosen)}
+    single = {letter: entry for letter, entry in lettered.items() if len(entry.run.points) == 1}
+    swept = {letter: entry for letter, entry in lettered.items() if len(entry.run.points) > 1}
     if single:
         _times(single, style)
-    for axis in dict.fromkeys(entry.run.axis for entry in swept):
-        _sweeps([entry for entry in swept if entry.run.axis == axis], axis or "", style)
-    title("The facts", "of each run, in the order chosen")
-    _facts(chosen)
-    _actions(chosen)
+    for axis in dict.fromkeys(entry.run.axis for entry in swept.values()):
+        _sweeps({letter: entry for letter, entry in swept.items() if entry.run.axis == axis}, axis, style)
+    title("The facts", "of each run")
+    _facts(lettered)
+    _actions(lettered)
 
 
 def _letter(at: int) -> str:
-    return chr(65 + at)
+    """A, B, ..., Z, A1, B1, ..."""
+    return f"{chr(65 + at % 26)}{at // 26 or ''}"
 
 
-def _times(entries: list[Entry], style: Style) -> None:
-    points = [entry.run.points[0] for entry in entries]
+def _times(entries: dict[str, Entry], style: Style) -> None:
+    points = [entry.run.points[0] for entry in entries.values()]
     alike = {(point.operator, str(dict(point.sizes)), point.dtype, point.direction) for point in points}
     if len(alike) > 1:
         say("These runs measured different things; their times stand side by side, but no ratio between them means anything.")
-    title("Time on the GPU", "median; the line spans 60 % of the samples; per cent against A")
-    sides = [Side(f"{_letter(at)}: {_name(entry.run)}", _spreads(entry.run.points[0])) for at, entry in enumerate(entries)]
-    chart(compare_figure(sides, style), "compare", "Times of the chosen runs side by side")
-    st.caption(" · ".join(side.label for side in sides))
+    ratios = len(entries) > 1 and len(alike) == 1
+    against = f"; per cent against {next(iter(entries))}" if ratios else ""
+    title("Time on the GPU", f"median; the line spans 60 % of the samples{against}")
+    sides = [Side(letter, _name(entry.run), _spreads(entry.run.points[0])) for letter, entry in entries.items()]
+    chart(compare_figure(sides, style, ratios=ratios), "compare", "Times of the chosen runs side by side")
+    st.caption(" · ".join(f"{side.letter}: {side.label}" for side in sides))
 
 
 def _name(run: Run) -> str:
@@ -52,32 +56,33 @@ def _name(run: Run) -> str:
 
 
 def _spreads(point: Point) -> list[tuple[str, float, float, float]]:
-    return [(one.title, one.kernel.median, one.kernel.low, one.kernel.high) for one in point.timed if one.kernel]
+    timed = [one for one in point.timed if one.kernel and one.kernel.median > 0]
+    return [(one.title, one.kernel.median, one.kernel.low, one.kernel.high) for one in timed]
 
 
-def _sweeps(entries: list[Entry], axis: str, style: Style) -> None:
+def _sweeps(entries: dict[str, Entry], axis: str, style: Style) -> None:
     """The Triton kernels of sweeps along the same axis, a curve a run."""
     title(f"{axis}, swept", "time on the GPU of the Triton kernel, a curve a run")
     curves = []
-    for at, entry in enumerate(entries):
+    for at, (letter, entry) in enumerate(entries.items()):
         points = [
-            (float(sweep.value_at(point.request, axis)), one.kernel.median, f"{_letter(at)}: {seconds_text(one.kernel.median)}")
+            (float(sweep.value_at(point.request, axis)), one.kernel.median, f"{letter}: {seconds_text(one.kernel.median)}")
             for point in entry.run.points
             for one in (point.way("triton"),)
-            if one and one.kernel
+            if one and one.kernel and one.kernel.median > 0
         ]
-        curves.append(Curve(CURVES[at % len(CURVES)], f"{_letter(at)}: {entry.run.title.partition(',')[0]}", points))
+        curves.append(Curve(CURVES[at % len(CURVES)], f"{letter}: {entry.run.title.partition(',')[0]}", points))
     chart(sweep_figure(curves, axis, "seconds", style, log=True), f"sweep.{axis}", f"Sweeps over {axis}")
 
 
-def _facts(chosen: list[Entry]) -> None:
+def _facts(chosen: dict[str, Entry]) -> None:
     rows = []
-    for at, entry in enumerate(chosen):
+    for letter, entry in chosen.items():
         run, roofs = entry.run, entry.run.roofs
         ratio = entry.speed_up
         rows.append(
             (
-                f"{_letter(at)}  {run.title}",
+                f"{letter}  {run.title}",
                 run.device.name,
                 run.made[:16].replace("T", " "),
                 ", ".join(f"{name} {version}" for name, version in run.versions.items()),
@@ -96,24 +101,24 @@ def _doubts(run: Run) -> str:
     return " ".join(found[:2]) + (f" and {len(found) - 2} more" if len(found) > 2 else "") if found else "none"
 
 
-def _actions(chosen: list[Entry]) -> None:
-    for at, entry in enumerate(chosen):
+def _actions(chosen: dict[str, Entry]) -> None:
+    for letter, entry in chosen.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             data = json.dumps(plain(entry.run), indent=1)
             name = entry.path.name if entry.path else f"run-{entry.run.made[:10]}.json"
-            label = f"Download {_letter(at)} ({bytes_text(len(data))})"
-            st.download_button(label, data, name, "application/json", key=f"runs.take.{at}", on_click="ignore")
+            label = f"Download {letter} ({bytes_text(len(data))})"
+            st.download_button(label, data, name, "application/json", key=f"runs.take.{letter}", on_click="ignore")
             if entry.path:
-                _delete(entry, at)
+                _delete(entry, letter)
 
 
-def _delete(entry: Entry, at: int) -> None:
+def _delete(entry: Entry, letter: str) -> None:
     """Deleting takes a second click; what cannot be deleted says why."""
     key = f"runs.sure.{entry.path}"
     if not st.session_state.get(key):
-        st.button(f"Delete {_letter(at)}", key=f"runs.delete.{at}", on_click=st.session_state.update, args=({key: True},))
+        st.button(f"Delete {letter}", key=f"runs.delete.{letter}", on_click=st.session_state.update, args=({key: True},))
         return
-    st.button(f"Really delete {entry.path.name}", key=f"runs.really.{at}", on_click=_unlink, args=(entry, key))
+    st.button(f"Really delete {entry.path.name}", key=f"runs.really.{letter}", on_click=_unlink, args=(entry, key))
 
 
 def _unlink(entry: Entry, key: str) -> None:

@@ -24,9 +24,15 @@ class Entry:
     path: Path | None = None
 
     @property
+    def identity(self) -> tuple[str, str, str]:
+        """What tells it from others in the list."""
+        return self.kind, self.run.made, self.path.name if self.path else self.run.title
+
+    @property
     def speed_up(self) -> float | None:
-        """The measured ratio of a run of one point."""
-        return verdicts.ratio(self.run.points[0]) if len(self.run.points) == 1 else None
+        """The speed-up of a run of one point, where one can be given."""
+        run = self.run
+        return verdicts.speed_up(run.points[0], run.roofs, run.device) if len(run.points) == 1 else None
 
 
 def folder() -> Path:
@@ -37,7 +43,10 @@ def folder() -> Path:
         help="Where runs are saved and listed from; it is made when the first run is saved.",
     )
     st.session_state["runs.folder"] = given
-    return runs.folder_of(given)
+    place = runs.folder_of(given)
+    if not place.exists():
+        st.caption("There is no such folder yet; the first run that is saved makes it.")
+    return place
 
 
 def opened() -> list[Entry]:
@@ -64,17 +73,21 @@ def entries(place: Path, more: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def choose(found: list[Entry]) -> list[Entry]:
-    """A table of the runs; those chosen in it, in order."""
-    table = pd.DataFrame([_row(entry) for entry in found])
+    """A table of the runs; those chosen in it, which stay chosen where others come and go."""
+    table, names = pd.DataFrame([_row(entry) for entry in found]), [entry.identity for entry in found]
+    before = [names.index(name) for name in st.session_state.get("runs.chosen", []) if name in names]
     chosen = st.dataframe(
         table,
         hide_index=True,
         on_select="rerun",
         selection_mode="multi-row",
-        key="runs.table",
+        key=f"runs.table.{hash(tuple(names))}",
+        selection_default={"selection": {"rows": before}},
         height=min(36 * (len(found) + 1) + 2, 430),
     )
-    return [found[row] for row in chosen.selection.rows if row < len(found)]
+    picked = [found[row] for row in chosen.selection.rows if row < len(found)]
+    st.session_state["runs.chosen"] = [entry.identity for entry in picked]
+    return picked
 
 
 def _row(entry: Entry) -> dict[str, object]:
