@@ -18,7 +18,7 @@ with st.sidebar:
 there = found.find(comparison)
 headline.headline(comparison, there)
 headline.figures(comparison, there)
-running.said()
+running.said(comparison)
 place = pictures.draw(comparison, there, style)
 headline.remarks(there)
 more.tabs(comparison, there, style)

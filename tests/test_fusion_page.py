@@ -149,6 +149,18 @@ def test_a_link_means_the_same_again(name):
     assert name in comparable()
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({"BLOCK_SIZE": "3"}, "BLOCK_SIZE 3 is refused: sm_90 and Triton take powers of two, the nearest 2 or 4."),
+        ({"num_warps": "48"}, "num_warps 48 is refused"),
+    ],
+)
+def test_blocks_that_triton_does_not_take_are_said(texts, said):
+    assert said in words(fusion(**texts))
+    assert "is refused" not in words(fusion())
+
+
 def test_nothing_shows_where_nothing_is_recorded_of_a_sweep():
     app = fusion(operator="rms_norm", rows="7", columns="9")
     app.session_state["fusion.tabs"] = "Sweep"
@@ -260,6 +272,10 @@ def test_a_folder_that_cannot_be_written_is_said(pretending, monkeypatch, tmp_pa
     checked(app.button(key="fusion.go").click().run())
     waited(app)
     assert "Saved as" not in " ".join(one.value for one in app.caption)
+
+
+def test_what_is_refused_cannot_be_measured(pretending):
+    assert fusion(operator="rms_norm", BLOCK_SIZE="3").button(key="fusion.go").disabled
 
 
 def test_a_run_is_of_the_time_of_its_measurement(pretending, monkeypatch):

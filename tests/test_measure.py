@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import subprocess
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from kernels import Numbers, Problem, find, operators
 from kernels.commands import bench
 from kernels.measure import counters, memory, roofs, runs, sweep, verdicts, watch, ways
+from kernels.measure import point as measuring
 from kernels.measure.campaign import Campaign
 from kernels.measure.point import Task
 from kernels.measure.profiler import combined, short_name
@@ -407,6 +409,55 @@ def test_what_fits_fits_and_one_more_does_not(free):
     assert count == 2**36 or memory.needed_bytes(request("vector_add", n_elements=count + 1), "forward") > free
 
 
+def test_what_does_not_fit_names_the_largest_that_does():
+    wanted = request("vector_add", n_elements=2**36)
+    most = memory.fitting(wanted, "forward", 10**10).problem["n_elements"]
+    said = memory.refusal(wanted, "forward", 10**10)
+    assert f"10.0 GB of the GPU are free: n_elements {most:,} is the most that fits." in said
+    assert "no smaller size fits" in memory.refusal(wanted, "forward", 1000)
+    assert memory.refusal(request("vector_add", n_elements=1), "forward", 10**10) is None
+
+
+def test_a_sweep_of_gradients_is_estimated_longer():
+    tasks = [sweep.tasks(Task(request(), direction), "rows", H200.target) for direction in ("forward", "backward", "both")]
+    assert sweep.seconds(tasks[0]) < sweep.seconds(tasks[1]) < sweep.seconds(tasks[2])
+
+
+# Errors and checks, as far as they need no GPU.
+
+
+def test_errors_are_one_line_of_what_is_meant():
+    from triton.runtime.errors import OutOfResources
+
+    outer = RuntimeError("at 12:21:\n    offsets = tl.arange(0, 3)")
+    outer.__cause__ = ValueError("arange's range must be a power of 2")
+    assert measuring.in_words(outer) == "arange's range must be a power of 2"
+    said = measuring.in_words(OutOfResources(262_144, 232_448, "shared memory"))
+    assert said == "Out of shared memory: 262,144 needed, and the GPU gives a program 232,448."
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(5, 8), (0, 8)])
+def test_a_module_is_checked_against_float64_at_any_size(rows, columns):
+    import torch
+
+    wanted, norm = request(rows=rows, columns=columns), find("rms_norm").pytorch
+    inputs = {name: torch.randn(rows, columns) for name in ("x", "grad_output")}
+    inputs |= {"weight": torch.randn(columns), "projection": torch.randn(4, columns)}
+    found = measuring.check(wanted, "module", inputs, ways.module_call(norm, inputs)())
+    assert found.share < 1
+    assert found.norm <= measuring.NORM_LIMIT["float32"]
+    if rows:
+        doubled = ways.module_call(lambda x, weight: 2 * norm(x=x, weight=weight), inputs)()
+        assert measuring.check(wanted, "module", inputs, doubled).share > 1
+
+
+def test_the_copy_is_timed_by_the_method_of_the_fused_kernel(monkeypatch):
+    graph, events = Spread(98e-6, 98e-6, 98e-6, 7), Spread(101e-6, 101e-6, 101e-6, 99)
+    monkeypatch.setattr(measuring, "by_graph", lambda call, clear: graph)
+    assert measuring._by_method_of(Spread(97e-6, 97e-6, 97e-6, 9), None, events, None) is graph
+    assert measuring._by_method_of(Spread(103e-6, 103e-6, 103e-6, 9), None, events, None) is events
+
+
 # Counters: what Nsight Compute prints.
 
 HEADS = ("ID", "Process ID", "Kernel Name", "Block Size", "Metric Name", "Metric Unit", "Metric Value")
@@ -447,6 +498,21 @@ def test_counters_are_parted_by_the_clearing_before_each_call():
 def test_no_counters_say_why(output, errors, said):
     with pytest.raises(counters.UncountedError, match=said):
         counters.read(output, errors, 3)
+
+
+def test_counters_are_read_wherever_the_app_was_started(monkeypatch, tmp_path):
+    asked = {}
+
+    def run(command, **options):
+        asked.update(options)
+        return subprocess.CompletedProcess(command, 0, NCU, "")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(counters.shutil, "which", lambda name: "/usr/bin/ncu")
+    monkeypatch.setattr(counters.subprocess, "run", run)
+    found = counters.counted(point(request(), pytorch=1e-3, triton=3e-4), H200)
+    assert (Path(asked["cwd"]) / "kernels" / "measure" / "counted_call.py").exists()
+    assert found.way("triton").dram == (KernelBytes("rms_norm_kernel", 0.537e9, 0.0),)
 
 
 # The command line where there is no GPU, and a campaign with a worker that only pretends.

@@ -26,6 +26,18 @@ def needed_bytes(request: Request, direction: str) -> int:
     return tensors + sum(steps) + 8 * compared * (len(steps) + 3) + sum(step.moved for step in traffic.fused) + FIXED
 
 
+def refusal(request: Request, direction: str, free: int) -> str | None:
+    """Why it does not fit into `free` bytes, and the largest size that would; None where it fits."""
+    needed = needed_bytes(request, direction)
+    if needed <= free:
+        return None
+    smaller = fitting(request, direction, free)
+    sizes = request.problem.sizes
+    changed = [f"{name} {value:,}" for name, value in smaller.problem.sizes.items() if value != sizes[name]] if smaller else []
+    most = f"{changed[0]} is the most that fits" if changed else "no smaller size fits"
+    return f"It needs about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB of the GPU are free: {most}."
+
+
 def fitting(request: Request, direction: str, free: int) -> Request | None:
     """The same with its largest size reduced until it fits into `free` bytes; None where nothing does."""
     sizes = dict(request.problem.sizes)

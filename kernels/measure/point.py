@@ -10,7 +10,7 @@ from ..runtime.compare import Difference, differences
 from ..runtime.device import Gpu
 from ..runtime.request import Request
 from . import ways
-from .memory import needed_bytes
+from .memory import refusal
 from .profiler import kernels_of
 from .records import SHORT, Point, Spread, Timed
 from .roofs import copy_call
@@ -56,10 +56,9 @@ def measure(task: Task, gpu: Gpu, progress: Callable[[int, int], None] = lambda 
 
     stream = torch.cuda.Stream()
     try:
-        free = torch.cuda.mem_get_info()[0]
-        needed = needed_bytes(task.request, task.direction)
-        if needed > free:
-            return task.point(problem=f"It needs about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB of the GPU are free.")
+        reason = refusal(task.request, task.direction, torch.cuda.mem_get_info()[0])
+        if reason:
+            return task.point(problem=reason)
         with torch.cuda.stream(stream):  # a graph cannot be captured on the default stream
             return _measured(task, gpu, progress)
     except Exception as error:
@@ -69,11 +68,15 @@ def measure(task: Task, gpu: Gpu, progress: Callable[[int, int], None] = lambda 
 
 
 def in_words(error: BaseException) -> str:
-    """An error of PyTorch, Triton or the GPU as one line."""
-    text = str(error).strip().split("\n")[0][:300]
-    if type(error).__name__ == "OutOfMemoryError":
+    """An error of PyTorch, Triton or the GPU as one line: the innermost, without the source that Triton prints around it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    name, text = type(error).__name__, str(error).strip().split("\n")[0][:300]
+    if name == "OutOfMemoryError":
         return "The GPU's memory is full."
-    return text if type(error).__name__ in ("ValueError", "MemoryError") else f"{type(error).__name__}: {text}"
+    if name == "OutOfResources":
+        return f"Out of {error.name}: {error.required:,} needed, and the GPU gives a program {error.limit:,}."
+    return text if name in ("ValueError", "MemoryError") else f"{name}: {text}"
 
 
 def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Point:
@@ -94,7 +97,8 @@ def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Poi
     spreads = by_events([*calls, *([copy] if copy else [])], clear, 1 if task.brief else ROUNDS)
     after = state(gpu.uuid)
     progress(done := done + 1, steps)
-    copied = _by_its_method(copy, spreads[-1], clear) if copy else None
+    ours = dict(zip(able, spreads, strict=False)).get("triton", spreads[-1] if spreads else None)
+    copied = _by_method_of(ours, copy, spreads[-1], clear) if copy else None
     for (way, ready), events in zip(able.items(), spreads, strict=False):
         first[way] = _detailed(first[way], ready, events, clear, profile=not task.brief)
         progress(done := done + 1, steps)
@@ -153,8 +157,10 @@ def _check_module(
     limit, found = NORM_LIMIT[request.problem.dtype], []
     for name, output in outputs.items():
         apart = output.double() - exact[name]
-        norm = float(apart.norm() / exact[name].norm())
-        found.append(Difference(name, 0.0, float(apart.abs().max()), norm / limit, 0, norm))
+        length = float(exact[name].norm())
+        norm = float(apart.norm()) / length if length else float(apart.norm())
+        furthest = float(apart.abs().max()) if apart.numel() else 0.0
+        found.append(Difference(name, 0.0, furthest, norm / limit, 0, norm))
     return found
 
 
@@ -165,9 +171,9 @@ def _copy_beside(request: Request, direction: str) -> tuple[Any, int | None]:
     return copy_call(moved) if moved else (None, None)
 
 
-def _by_its_method(copy: Any, events: Spread, clear: Clearing) -> Spread:
-    """The copy's time as an implementation's of that length would be taken."""
-    return (by_graph(copy, clear) if events.median < SHORT else None) or events
+def _by_method_of(ours: Spread, copy: Any, events: Spread, clear: Clearing) -> Spread:
+    """The copy's time by the method of the fused kernel's, whose time between events is `ours`."""
+    return (by_graph(copy, clear) if ours.median < SHORT else None) or events
 
 
 def _detailed(timed: Timed, ready: ways.Ready, events: Spread, clear: Clearing, *, profile: bool) -> Timed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..operator import Launch
 from .device import Target
 
@@ -21,6 +23,13 @@ def nearest_powers(value: int, most: int) -> tuple[int, ...]:
 def legal_values(name: str, value: int, target: Target) -> tuple[int, ...]:
     """The nearest values of a block size or of num_warps that Triton and the target take."""
     return nearest_powers(value, target.threads // target.warp_size if name == "num_warps" else MAX_LANES)
+
+
+def illegal(blocks: Mapping[str, int], num_warps: int, target: Target) -> dict[str, tuple[int, ...]]:
+    """The block sizes and num_warps that Triton or the target does not take, by name, each with the nearest that it does."""
+    given = {**{name: value for name, value in blocks.items() if name.startswith("BLOCK")}, "num_warps": num_warps}
+    nearest = {name: legal_values(name, value, target) for name, value in given.items()}
+    return {name: nearest[name] for name, value in given.items() if value not in nearest[name]}
 
 
 def refusal(launch: Launch, target: Target) -> str | None:

@@ -7,12 +7,14 @@ from dataclasses import replace
 import streamlit as st
 
 from kernels.language import MISSING
-from kernels.measure import counters, memory, runs, sweep
+from kernels.measure import counters, memory, runs, sweep, ways
 from kernels.measure.campaign import Campaign
 from kernels.measure.point import Task
-from kernels.runtime.device import Gpu
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
+from kernels.runtime.limits import illegal, refusal
 from pages import _shell
 from pages._gpus import chosen_gpu, picker
+from pages._parts import say
 from viz.words import bytes_text, seconds_text
 
 from . import found
@@ -39,18 +41,32 @@ def buttons(comparison: Comparison) -> None:
         return
     task = Task(comparison.request, comparison.direction)
     fits = _memory(comparison, gpu)
-    label, count = f"Measure on {gpu.name}", _counters(gpu)
+    label, count, refused = f"Measure on {gpu.name}", _counters(gpu), bool(refusals(comparison))
     st.button(
         label,
         type="primary",
         width="stretch",
         key="fusion.go",
-        disabled=not fits,
+        disabled=not fits or refused,
         on_click=_start,
         args=(gpu, (task,), None, count),
     )
     _sweeping(comparison, task, gpu, fits)
     _save()
+
+
+def refusals(comparison: Comparison) -> list[str]:
+    """Why Triton or the GPU would refuse the fused kernel, and what is nearest, a sentence each."""
+    gpu, request = chosen_gpu(), comparison.request
+    target, tiling = gpu.target if gpu else find_target(DEFAULT_TARGET), request.tiling
+    given = {**tiling.blocks, "num_warps": tiling.num_warps}
+    found = [
+        f"{name} {given[name]:,} is refused: {target.name} and Triton take powers of two, the nearest "
+        f"{' or '.join(f'**{option:,}**' for option in options)}."
+        for name, options in illegal(tiling.blocks, tiling.num_warps, target).items()
+    ]
+    beyond = refusal(ways.request_of(request, comparison.direction).launch(), target)
+    return found or ([beyond] if beyond else [])
 
 
 def busy() -> bool:
@@ -131,10 +147,10 @@ def _progress() -> None:
     st.button("Stop and keep what is there", key="fusion.stop", on_click=current.stop, width="stretch")
 
 
-def said() -> None:
-    """How the last campaign ended, where that is not plain from its figures."""
-    from pages._parts import say
-
+def said(comparison: Comparison) -> None:
+    """What would be refused, and how the last campaign ended, where that is not plain from its figures."""
+    for line in refusals(comparison):
+        say(line, "refusal")
     current = found.campaign()
     if current is None:
         return

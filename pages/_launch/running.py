@@ -12,7 +12,7 @@ from kernels.runtime.compile import Verdict
 from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
 from kernels.runtime.jobs import launch_job
 from kernels.runtime.launch import Result, interpreter_bytes, needed_bytes
-from kernels.runtime.limits import legal_values
+from kernels.runtime.limits import illegal, legal_values
 from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
@@ -45,11 +45,8 @@ def explain(request: Request, gpu: Gpu | None, verdict: Verdict) -> None:
     if verdict.launchable:
         return
     target = gpu.target if gpu else find_target(DEFAULT_TARGET)
-    nearest = []
-    for name, value in (*request.tiling.blocks.items(), ("num_warps", request.tiling.num_warps)):
-        options = legal_values(name, value, target) if name.startswith("BLOCK") or name == "num_warps" else (value,)
-        if value not in options:
-            nearest.append(f"{name} {' or '.join(f'<b>{option:,}</b>' for option in options)}")
+    found = illegal(request.tiling.blocks, request.tiling.num_warps, target)
+    nearest = [f"{name} {' or '.join(f'<b>{option:,}</b>' for option in options)}" for name, options in found.items()]
     hint = f" Nearest: {', '.join(nearest)}." if nearest else ""
     where = f", line {verdict.line}" if verdict.line else ""
     says = f"{verdict.who} refuses this launch" if verdict.who == "Triton" else f"{verdict.target} refuses this launch"
