@@ -242,7 +242,10 @@ def feeds(problem: Problem, tiling: Tiling, output: str, element: int) -> dict[s
 
 
 def traffic(problem: Problem, tiling: Tiling) -> Traffic:
-    """The kernels that autograd launches for the four steps (listed by torch.profiler, torch 2.13), and our two."""
+    """The kernels that autograd launches for the four steps, and ours (listed by torch.profiler, torch 2.13 and 2.11).
+
+    `partial.sum(0)` is float32; another dtype of the weight's gradient is one more kernel.
+    """
     itemsize = ITEMSIZE[problem.dtype]
     matrix, column, row = (itemsize * count for count in rows.counts(problem))
     unfused = (
@@ -267,9 +270,10 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
     )  # the loop reads its sums back, the first time as it finds them
     fused = (
         Step("rms_norm_backward_kernel", 2 * matrix + row + found, matrix + partial),
-        Step("partial.sum(0)", partial, row),
+        Step("partial.sum(0)", partial, 4 * problem["columns"]),
     )
-    return Traffic(unfused=unfused, fused=fused, operations=11 * problem["rows"] * problem["columns"])
+    converted = () if problem.dtype == "float32" else (Step(f".to({problem.dtype})", 4 * problem["columns"], row),)
+    return Traffic(unfused=unfused, fused=fused + converted, operations=11 * problem["rows"] * problem["columns"])
 
 
 def tolerance(problem: Problem) -> Tolerance:

@@ -14,6 +14,7 @@ from kernels.measure import runs, sweep
 from kernels.measure.campaign import Campaign
 from pages import _gpus, _shell
 from pages._fusion import running
+from pages._fusion.found import _along
 from pages._fusion.state import comparable, read, write
 
 from .test_measure import H200, Pretender
@@ -116,6 +117,38 @@ def test_a_size_that_nobody_recorded_shows_bytes_and_no_times():
     assert "nothing was measured or recorded" in text
     assert "speed-up" not in text
     assert "recorded 2026" not in text
+
+
+def test_the_recorded_sweeps_are_offered_where_there_is_none_of_this():
+    app = fusion(operator="rms_norm", dtype="bfloat16")
+    app.session_state["fusion.tabs"] = "Sweep"
+    checked(app.run())
+    offered = next(one for one in app.button if "columns swept" in one.label)
+    checked(offered.click().run())
+    assert chart(app, "sweep")
+
+
+def test_a_sweep_over_blocks_is_only_that_of_the_same_sizes_blocks_and_warps(pretending):
+    app = fusion(operator="rms_norm", rows="4096", columns="4096", num_warps="4")
+    checked(app.selectbox(key="fusion.axis").select("BLOCK_SIZE").run())
+    checked(app.button(key="fusion.sweep").click().run())
+    waited(app)
+    asked = {"rows": "4096", "columns": "4096", "BLOCK_SIZE": "512"}
+    (run,) = [app.session_state["fusion.campaign"].run()]
+    for warps, found in (("4", True), ("2", False)):
+        assert _along(run.points[0], read({**asked, "num_warps": warps})[0], "BLOCK_SIZE") is found
+
+
+@pytest.mark.parametrize("unit", ["speed", "time"])
+def test_times_that_cannot_be_are_labelled_gaps_of_a_sweep(pretending, unit):
+    pretending.seconds = -1e-9
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    checked(app.button(key="fusion.sweep").click().run())
+    app = waited(app)
+    app.session_state["fusion.unit"] = unit
+    figure = chart(checked(app.run()), "sweep")
+    assert all(y is None for trace in figure["data"] for y in trace["y"])
+    assert any("invalid" in note.get("hovertext", "") for note in figure["layout"]["annotations"])
 
 
 def test_a_ghost_roof_says_what_it_would_change():

@@ -10,6 +10,7 @@ import streamlit as st
 from kernels.measure import runs
 from kernels.measure.campaign import Campaign
 from kernels.measure.records import Point, Run
+from kernels.measure.sweep import ALL_SIZES
 from kernels.operator import Numbers
 
 from .state import Comparison
@@ -87,9 +88,14 @@ def _same(point: Point, comparison: Comparison) -> bool:
 
 
 def _along(point: Point, comparison: Comparison, axis: str) -> bool:
-    """Whether only the axis differs, and what the launch rule makes of it."""
+    """Whether only the axis differs, and along a size what the launch rule makes of it."""
     request = comparison.request
     alike = (point.operator, point.dtype, point.direction) == (request.operator, request.problem.dtype, comparison.direction)
-    if not alike or axis == "m = n = k":
+    if not alike or axis == ALL_SIZES:
         return alike
-    return all(value == request.problem.sizes[name] for name, value in point.sizes.items() if name != axis)
+    ours = request.problem.sizes
+    theirs = dict(point.sizes)
+    if axis not in ours:
+        ours = {**ours, **request.tiling.blocks, "num_warps": request.tiling.num_warps}
+        theirs |= {**point.blocks, "num_warps": point.num_warps}
+    return all(value == ours[name] for name, value in theirs.items() if name != axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from kernels.measure import sweep, verdicts, ways
+from kernels.measure import runs, sweep, verdicts, ways
 from kernels.measure.records import Point, Run, Timed
 from kernels.measure.ways import WAYS
 from pages._gpus import chosen_gpu
@@ -14,7 +14,7 @@ from viz.theme import Style
 from viz.words import seconds_text
 
 from . import found, running
-from .state import Comparison, state, with_sizes
+from .state import Comparison, state, with_sizes, write
 
 UNITS = ("speed", "time")
 
@@ -26,7 +26,8 @@ def draw(comparison: Comparison, style: Style) -> None:
         axis = _choose(comparison, axis)
     there = found.sweep(comparison, axis)
     if there is None:
-        say(f"No sweep over **{axis}** was measured or recorded of this operator, dtype and the other sizes.")
+        say(f"No sweep over **{axis}** was measured or recorded of this operator, dtype, direction and the other settings.")
+        _offer(comparison)
         return
     run, origin = there
     left, right = st.columns([5, 1.3], vertical_alignment="bottom")
@@ -38,6 +39,18 @@ def draw(comparison: Comparison, style: Style) -> None:
         title(f"{axis}, swept", f"{origin}: {run.device.name}, {run.made[:10]}; {_unit_words(run, unit)}; click a point")
     _figure(comparison, run, axis, unit, style)
     _chosen_words(comparison, run, axis)
+
+
+def _offer(comparison: Comparison) -> None:
+    """The recorded sweeps of this operator, a click away."""
+    for at, run in enumerate(runs.recorded()):
+        if run.axis and run.points[0].operator == comparison.request.operator:
+            first = run.points[0]
+            request = first.request
+            if run.axis in request.problem.sizes:
+                request = sweep.at(request, run.axis, request.description.measured[run.axis])
+            texts = write(Comparison(request, first.direction))
+            st.button(f"Recorded: {run.title}", key=f"fusion.offer.{at}", on_click=state.start_over, args=(texts,))
 
 
 def _choose(comparison: Comparison, axis: str) -> str:
@@ -65,7 +78,8 @@ def _figure(comparison: Comparison, run: Run, axis: str, unit: str, style: Style
     curves = [
         Curve(way, titles[way], [_at(point, axis, way, unit, run) for point in run.points]) for way in WAYS if way in titles
     ]
-    gaps = [(sweep.value_at(point.request, axis), _reason(point)) for point in run.points if _reason(point)]
+    reasons = [(sweep.value_at(point.request, axis), _reason(point, run)) for point in run.points]
+    gaps = [(value, reason) for value, reason in reasons if reason]
     roof = None
     if unit == "speed" and not _tiles(run) and run.roofs.copy:
         roof = (run.roofs.copy / 1e12, f"copy: {run.roofs.copy / 1e12:.2f} TB/s")
@@ -88,7 +102,7 @@ def _rule(comparison: Comparison, axis: str) -> tuple[float, str] | None:
 
 def _at(point: Point, axis: str, way: str, unit: str, run: Run) -> tuple[float, float | None, str]:
     value, timed = sweep.value_at(point.request, axis), point.way(way)
-    if timed is None or timed.kernel is None:
+    if timed is None or timed.kernel is None or timed.kernel.median <= 0:
         return float(value), None, ""
     seconds = timed.kernel.median
     drawn, words = (seconds, "") if unit == "time" else _speed(point, seconds, run)
@@ -106,11 +120,13 @@ def _speed(point: Point, seconds: float, run: Run) -> tuple[float, str]:
     return speed, f", {speed:.2f} TB/s"
 
 
-def _reason(point: Point) -> str:
-    if point.problem:
-        return point.problem
+def _reason(point: Point, run: Run) -> str:
+    """Why the fused kernel has no time there, or none that can be."""
     ours: Timed | None = point.way("triton")
-    return ours.problem or "" if ours else ""
+    if point.problem or ours is None:
+        return point.problem or ""
+    impossible = ours.kernel and ours.kernel.median <= 0
+    return ours.problem or (verdicts.invalid(ours, point, run.roofs, run.device) or "" if impossible else "")
 
 
 def _chosen_words(comparison: Comparison, run: Run, axis: str) -> None:
@@ -129,4 +145,4 @@ def _chosen_words(comparison: Comparison, run: Run, axis: str) -> None:
 
 def _ours(point: Point) -> float | None:
     ours = point.way("triton")
-    return ours.kernel.median if ours and ours.kernel else None
+    return ours.kernel.median if ours and ours.kernel and ours.kernel.median > 0 else None
