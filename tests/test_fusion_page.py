@@ -110,6 +110,12 @@ def test_every_tab_of_every_operator_can_be_opened(name, tab):
         assert {"PyTorch, as written", "Triton"} <= set(chart(app, "ways")["layout"]["yaxis"]["ticktext"]) | {"Triton"}
 
 
+def test_nothing_is_given_back_where_launching_decides_or_samples_overlap():
+    for texts in ({"dtype": "bfloat16", "direction": "both"}, {"operator": "vector_add"}):
+        notes = chart(fusion(**texts), "humps")["layout"]["annotations"]
+        assert not any("given back" in note.get("text", "") for note in notes)
+
+
 def test_a_size_that_nobody_recorded_shows_bytes_and_no_times():
     app = fusion(operator="rms_norm", rows="1000", columns="1000")
     text = words(app)

@@ -547,6 +547,7 @@ class Pretender:
         if job.__name__ == "versions_job":
             return {"torch": "0", "triton": "0"}
         if job.__name__ == "roofs_job":
+            self.rates = arguments[1]
             return ROOFS
         self.asked += 1
         while self.hold is not None and self.asked > 1 and not self.hold.wait(0.01):
@@ -576,6 +577,13 @@ def test_a_campaign_gives_a_run_and_a_failing_point_is_a_labelled_gap():
     run = found.run()
     assert run.made == found.made
     assert (run.axis, run.device.name, run.roofs) == ("columns", "NVIDIA H200", ROOFS)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("rms_norm", "float32"), ("matmul_relu", "bfloat16")])
+def test_the_rate_that_is_measured_is_the_one_that_bounds(name, dtype):
+    worker = Pretender()
+    finished(Campaign(worker, H200, [Task(request(name, "bfloat16"))]))
+    assert worker.rates == (dtype,)
 
 
 def test_stopping_a_campaign_keeps_what_is_there():

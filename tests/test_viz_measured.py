@@ -107,6 +107,16 @@ def test_roofs_bend_where_bandwidth_meets_compute():
     assert figure["data"][0]["y"][1:] == [4e13, 4e13]
 
 
+def test_a_roof_without_a_rate_ends_at_the_known_one_and_labels_do_not_lie_on_each_other():
+    roofs = [Roof("theory", 4e12, 4e13), Roof("copy", 2e12, None, "dash"), Roof("twice", 8e12, 4e13, "dot")]
+    figure = roofline_figure([Dot("triton", "Triton", 0.5, 1e12, "w")], roofs, LIGHT)
+    assert figure["data"][1]["x"][-1] == 20.0
+    assert max(figure["data"][1]["y"]) == 4e13
+    labels = [note for note in figure["layout"]["annotations"] if note["text"].split(",")[0] in ("theory", "copy", "twice")]
+    heights = [label["y"] for label in labels]
+    assert len({round(height, 1) for height in heights}) == 3
+
+
 def test_the_second_run_is_told_against_the_first():
     figure = compare_figure(SIDES, LIGHT)
     assert "+100.0%" in texts(figure)

@@ -38,14 +38,14 @@ def roofline_figure(dots: Sequence[Dot], roofs: Sequence[Roof], style: Style) ->
     """Log-log; roofs as lines, implementations as labelled points with their arithmetic on hover."""
     low, high = _range([dot.intensity for dot in dots], roofs)
     bottom = min([dot.rate for dot in dots] + [low * roofs[0].bandwidth]) / 2
-    top = 3 * max([_at(roof, high) for roof in roofs])
-    traces = [_roof(roof, low, high, style) for roof in roofs]
+    top = 3 * max([_at(roof, _end(roof, high, roofs)) for roof in roofs])
+    traces = [_roof(roof, low, _end(roof, high, roofs), style) for roof in roofs]
     traces += [_dot(dot, style) for dot in dots]
     return figure(
         traces,
         style,
         height=HEIGHT,
-        annotations=_labels(dots, PLOT / log10(top / bottom), style) + [_roof_label(roof, low, high, style) for roof in roofs],
+        annotations=_labels(dots, PLOT / log10(top / bottom), style) + _roof_labels(roofs, low, high, style),
         xaxis=_axis("operations a byte of DRAM traffic", low, high, style),
         yaxis={**_axis("operations a second", bottom, top, style), "tickformat": "~s"},
         margin={"l": style.px(78), "r": 10, "t": 8, "b": style.px(52)},
@@ -60,6 +60,12 @@ def _range(intensities: Sequence[float], roofs: Sequence[Roof]) -> tuple[float, 
 def _at(roof: Roof, intensity: float) -> float:
     slope = roof.bandwidth * intensity
     return min(slope, roof.compute) if roof.compute else slope
+
+
+def _end(roof: Roof, high: float, roofs: Sequence[Roof]) -> float:
+    """Up to what intensity a roof is drawn: without a rate of its own, up to the highest that is known."""
+    known = [one.compute for one in roofs if one.compute]
+    return high if roof.compute or not known else min(high, max(known) / roof.bandwidth)
 
 
 def _axis(title: str, low: float, high: float, style: Style) -> dict[str, Any]:
@@ -94,12 +100,20 @@ def _compute_words(roof: Roof) -> str:
     return f", {roof.compute / 1e12:,.0f} TFLOP/s" if roof.compute else ""
 
 
-def _roof_label(roof: Roof, low: float, high: float, style: Style) -> dict[str, Any]:
-    x = high / 1.3 if roof.compute else (low * high) ** 0.5
-    above = roof.dash != "dash"  # the measured roof lies close under the theoretical one
-    place = {"xanchor": "right", "yanchor": "bottom" if above else "top"}
-    small = {"size": style.size * 0.9, "color": style.text if roof.dash == "solid" else style.muted}
-    return note(f"{roof.label}{_compute_words(roof)}", log10(x), log10(_at(roof, x)), style, font=small, **place)
+def _roof_labels(roofs: Sequence[Roof], low: float, high: float, style: Style) -> list[dict[str, Any]]:
+    """At the right end; on the slope where there is no rate, or one that another roof is labelled with."""
+    found, taken = [], set[float | None]({None})
+    for roof in roofs:
+        sloping = roof.compute in taken
+        taken.add(roof.compute)
+        end = _end(roof, high, roofs)
+        x = (low * min(end, roof.compute / roof.bandwidth if roof.compute else end)) ** 0.5 if sloping else high / 1.3
+        above = roof.dash != "dash"  # the measured roof lies close under the theoretical one
+        place = {"xanchor": "right" if above or not sloping else "left", "yanchor": "bottom" if above else "top"}
+        small = {"size": style.size * 0.9, "color": style.text if roof.dash == "solid" else style.muted}
+        words = roof.label if sloping else f"{roof.label}{_compute_words(roof)}"
+        found.append(note(words, log10(x), log10(_at(roof, x)), style, font=small, **place))
+    return found
 
 
 def _dot(dot: Dot, style: Style) -> dict[str, Any]:

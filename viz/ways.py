@@ -166,7 +166,8 @@ def binding_figure(rows: Sequence[tuple[Way, Mapping[str, float | None], str]], 
         text = f"<b>{plain}</b>" if bound == binds else plain
         colour = style.text if bound == binds else style.muted
         font = {"size": style.size * 0.95, "color": colour}
-        notes.append(note(text, min(share or 0, 1.15), at, style, xanchor="left", xshift=8, font=font))
+        place = {"xanchor": "left", "xshift": 8, "bgcolor": style.background}  # the line of the whole time does not cross it
+        notes.append(note(text, min(share or 0, 1.15), at, style, font=font, **place))
     middles = [y[3 * number + 1] for number in range(len(rows))]
     full = {"type": "line", "x0": 1, "x1": 1, "y0": -0.6, "y1": y[-1] + 0.6, "line": {"color": style.muted, "dash": "dot"}}
     return figure(

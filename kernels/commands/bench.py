@@ -76,7 +76,7 @@ def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool, cou
             print(report(points[-1]), file=out, flush=True)
     except KeyboardInterrupt:
         print(f"Stopped; {len(points)} points are kept.", file=out, flush=True)
-    roofs = roofs_job(gpu, (wanted[0].request.problem.dtype,))
+    roofs = roofs_job(gpu, (verdicts.compute_dtype(wanted[0].point()),))
     return runs.run_of(points, gpu, roofs, versions_job(), axis)
 
 

@@ -17,6 +17,7 @@ from .jobs import counters_job, measure_job, roofs_job, versions_job
 from .point import Task
 from .records import Point, Roofs, Run
 from .runs import now, run_of
+from .verdicts import compute_dtype
 
 POINT_SECONDS = 300.0
 
@@ -67,9 +68,8 @@ class Campaign:
 
     def _run(self, worker: Worker) -> None:
         try:
-            dtype = self.tasks[0].request.problem.dtype
             self.versions = self._call(worker, versions_job)
-            self.roofs = self._call(worker, roofs_job, self.gpu, (dtype,))
+            self.roofs = self._call(worker, roofs_job, self.gpu, (compute_dtype(self.tasks[0].point()),))
             for task in self.tasks:
                 self.points = (*self.points, self._point(worker, task))
                 self._progress.write_text("0 1")

@@ -131,7 +131,7 @@ def _gradients(point: Point) -> None:
     known = [(one, point.way(one)) for one in ("triton", "pytorch")]
     shares = {name: timed.share for name, timed in known if timed and timed.share is not None}
     if "triton" in shares:
-        theirs = f"; PyTorch's own steps take {_times(shares['pytorch'])}" if "pytorch" in shares else ""
+        theirs = f"; PyTorch's own steps take {_times(shares['pytorch'])} that" if "pytorch" in shares else ""
         whose = "the furthest of them as a whole takes" if point.direction == "module" else "the worst element takes"
         text = f"Gradients compared with float64: {whose} **{_times(shares['triton'])}** what rounding allows"
         _parts.say(f"{text}{theirs}.", "good" if shares["triton"] <= 1 else "fault")

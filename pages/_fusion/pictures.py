@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from kernels.measure import ways
+from kernels.measure import verdicts, ways
 from kernels.measure.records import Timed
 from kernels.operator import Step
 from pages import _parts
@@ -39,7 +39,8 @@ def draw(comparison: Comparison, found: Found | None, style: Style) -> DeltaGene
         lines = [line(one, one_steps) for one, one_steps in zip((theirs, ours), steps, strict=True)]
         thick = ", thickness = bytes" if any(hump.read is not None for one in lines for hump in one.humps) else ""
         title("Time", f"{found.origin}, one launch each; up = read, down = written{thick}")
-        figure = humps_figure(lines, _given_back(theirs, ours), style)
+        launching = found and verdicts.launch_bound(ours, found.point, found.run.roofs)
+        figure = humps_figure(lines, None if launching else _given_back(theirs, ours), style)
         chart(figure, "humps", "Every kernel's way from DRAM to the chip and back, over time")
     elif not found:
         _parts.say("No times: nothing was measured or recorded of exactly this. The bytes above are the formula's.")
