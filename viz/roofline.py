@@ -107,8 +107,9 @@ def _roof_labels(roofs: Sequence[Roof], low: float, high: float, style: Style) -
         sloping = roof.compute in taken
         taken.add(roof.compute)
         end = _end(roof, high, roofs)
-        x = (low * min(end, roof.compute / roof.bandwidth if roof.compute else end)) ** 0.5 if sloping else high / 1.3
-        above = roof.dash != "dash"  # the measured roof lies close under the theoretical one
+        above = roof.dash != "dash"  # the measured roof lies close under the theoretical one, and points lie left
+        top = min(end, roof.compute / roof.bandwidth if roof.compute else end)
+        x = low * (top / low) ** (0.5 if above else 0.75) if sloping else high / 1.3
         place = {"xanchor": "right" if above or not sloping else "left", "yanchor": "bottom" if above else "top"}
         small = {"size": style.size * 0.9, "color": style.text if roof.dash == "solid" else style.muted}
         words = roof.label if sloping else f"{roof.label}{_compute_words(roof)}"

@@ -37,9 +37,10 @@ class Entry:
 
 def folder() -> Path:
     """The folder that is looked into; a choice lasts for the session."""
+    st.session_state.setdefault("runs.typed", str(runs.folder_of(st.session_state.get("runs.folder"))))
     given = st.text_input(
         "Folder of saved runs",
-        value=str(runs.folder_of(st.session_state.get("runs.folder"))),
+        key="runs.typed",
         help="Where runs are saved and listed from; it is made when the first run is saved.",
     )
     st.session_state["runs.folder"] = given

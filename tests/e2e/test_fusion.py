@@ -76,6 +76,42 @@ def test_nothing_is_cut_off(browser, server, scheme, width, height):
     context.close()
 
 
+def tick(explorer: Explorer, row: int) -> None:
+    """Clicks the box of a row of the table, which is a canvas: rows are 35 px high at this size, the head too."""
+    box = explorer.page.locator("[data-testid=stDataFrame]").bounding_box()
+    explorer.page.mouse.click(box["x"] + 18, box["y"] + 35 * (row + 1) + 17)
+    explorer.ready()
+
+
+def test_chosen_runs_stay_chosen_where_the_list_changes(explorer, tmp_path):
+    explorer.page.goto(explorer.address + "/runs")
+    explorer.says("recorded on other machines")
+    tick(explorer, 1)
+    explorer.says("The facts")
+    (what,) = explorer.page.locator("table.plain tbody td:first-child").all_inner_texts()
+    assert what.startswith("A ")
+    explorer.page.locator("input[type=file]").set_input_files([str(runs.save(runs.recorded()[-1], tmp_path))])
+    explorer.says("1 opened")
+    assert explorer.page.locator("table.plain tbody td:first-child").all_inner_texts() == [what]
+
+
+def test_folders_that_are_none_are_said(explorer, tmp_path):
+    (tmp_path / "file").write_text("")
+    explorer.page.goto(explorer.address + "/runs")
+    explorer.says("recorded on other machines")
+    sidebar, field = explorer.page.locator("[data-testid=stSidebar]"), explorer.page.get_by_test_id("stTextInputField")
+    for folder in (str(tmp_path / "nowhere"), "~nobody-here/runs"):
+        field.fill(folder)
+        field.press("Enter")
+        expect(sidebar).to_contain_text("There is no such folder yet")
+    field.fill(str(tmp_path / "file"))
+    field.press("Enter")
+    explorer.says("cannot be read (Not a directory)")
+    field.fill(str(tmp_path))
+    field.press("Enter")
+    expect(explorer.page.locator("[data-testid=stMain]")).not_to_contain_text("cannot be read")
+
+
 def test_a_run_is_opened_from_a_file_and_a_foreign_one_is_refused(explorer, tmp_path):
     run = runs.recorded()[0]
     good = runs.save(run, tmp_path)
