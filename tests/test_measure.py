@@ -513,6 +513,9 @@ def test_counters_are_read_wherever_the_app_was_started(monkeypatch, tmp_path):
     found = counters.counted(point(request(), pytorch=1e-3, triton=3e-4), H200)
     assert (Path(asked["cwd"]) / "kernels" / "measure" / "counted_call.py").exists()
     assert found.way("triton").dram == (KernelBytes("rms_norm_kernel", 0.537e9, 0.0),)
+    asked.clear()
+    nothing = Task(request()).point(problem="It does not fit.")
+    assert (counters.counted(nothing, H200), asked) == (nothing, {})
 
 
 # The command line where there is no GPU, and a campaign with a worker that only pretends.
@@ -534,6 +537,19 @@ def test_bench_refuses_bad_arguments(arguments, capsys):
         bench.main(arguments)
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_bench_says_what_cannot_be_and_why_there_is_no_speed_up():
+    device = runs.device_of(H200)
+    said = bench.report(point(request(), pytorch=1e-3, triton=1e-5), ROOFS, device)
+    assert "triton: invalid: 107.38 TB/s is more than the 4.80 TB/s" in said
+    assert "0 kernels" not in said  # one of a sweep is not profiled
+    said = bench.report(point(request("vector_add", n_elements=1024), pytorch=2e-6, triton=0.0), ROOFS, device)
+    assert "triton: invalid: the clearing" in said
+    tiny = bench.report(point(request("vector_add", n_elements=1024), pytorch=2e-6, triton=2e-6), ROOFS, device)
+    assert "Launching takes more of the time" in tiny
+    empty = Task(request()).point(problem="It needs about 9 GB")
+    assert bench.report(empty, ROOFS, device).endswith("It needs about 9 GB")
 
 
 class Pretender:

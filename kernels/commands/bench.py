@@ -10,7 +10,7 @@ from ..language import MISSING
 from ..measure import runs, sweep, verdicts, ways
 from ..measure.counters import UncountedError, counted
 from ..measure.point import Task, measure
-from ..measure.records import DIRECTIONS, Point, Run, Timed, plain
+from ..measure.records import DIRECTIONS, Device, Point, Roofs, Run, Timed, plain
 from ..runtime.device import Gpu, attached
 from .options import Parser, parser_for, request_from
 
@@ -68,15 +68,15 @@ def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool, cou
     out = sys.stderr if quiet else sys.stdout
     if len(wanted) > 1:
         print(f"{len(wanted)} points, about {sweep.seconds(wanted):.0f} s.", file=out, flush=True)
+    roofs = roofs_job(gpu, (verdicts.compute_dtype(wanted[0].point()),))
     points: list[Point] = []
     try:
         for task in wanted:
             point = measure(task, gpu)
             points.append(_with_counters(point, gpu) if counters else point)
-            print(report(points[-1]), file=out, flush=True)
+            print(report(points[-1], roofs, runs.device_of(gpu)), file=out, flush=True)
     except KeyboardInterrupt:
         print(f"Stopped; {len(points)} points are kept.", file=out, flush=True)
-    roofs = roofs_job(gpu, (verdicts.compute_dtype(wanted[0].point()),))
     return runs.run_of(points, gpu, roofs, versions_job(), axis)
 
 
@@ -88,8 +88,8 @@ def _with_counters(point: Point, gpu: Gpu) -> Point:
         return point
 
 
-def report(point: Point) -> str:
-    """A measurement as lines of text."""
+def report(point: Point, roofs: Roofs, device: Device) -> str:
+    """A measurement as lines of text, with what cannot be true and why the ratio is not that of the bytes."""
     sizes = ", ".join(f"{name}={value}" for name, value in {**point.sizes, **point.blocks}.items())
     lines = [f"{point.operator} {point.direction} {point.dtype} {sizes} num_warps={point.num_warps}"]
     if point.problem:
@@ -98,7 +98,9 @@ def report(point: Point) -> str:
     if point.copy and point.copy_bytes:
         speed = point.copy_bytes / point.copy.median / 1e12
         lines.append(f"  {'copy of as many bytes':24}{point.copy.median * 1e6:10.1f} us  {speed:.2f} TB/s")
-    return "\n".join([*lines, *(f"  {note}" for note in point.notes)])
+    wrong = [(one.title, verdicts.invalid(one, point, roofs, device)) for one in point.timed]
+    said = [*(f"{title}: {reason}" for title, reason in wrong if reason), *verdicts.explanation(point, roofs)]
+    return "\n".join([*lines, *(f"  {note}" for note in (*point.notes, *said))])
 
 
 def line(one: Timed, point: Point) -> str:
@@ -117,7 +119,9 @@ def line(one: Timed, point: Point) -> str:
         parts.append(f"counters {read / 1e9:.3f} + {written / 1e9:.3f} GB")
     if one.host:
         parts.append(f"host {one.host.median * 1e6:.1f} us")
-    parts += [f"{len(one.launched)} kernels", f"peak {(one.peak_bytes or 0) / 1e6:.0f} MB", f"{one.share:.0%} of tolerance"]
+    parts += [f"{len(one.launched)} kernels"] if one.launched else []
+    parts += [f"peak {one.peak_bytes / 1e6:.0f} MB"] if one.peak_bytes is not None else []
+    parts += [f"{one.share:.0%} of tolerance"] if one.share is not None else []
     if one.compile_seconds is not None:
         parts.append(f"first call {one.compile_seconds:.1f} s")
     return "  ".join(parts)

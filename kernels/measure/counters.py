@@ -41,6 +41,8 @@ def counted(point: Point, gpu: Gpu) -> Point:
     if reason:
         raise UncountedError(reason)
     names = [one.way for one in point.timed if one.kernel]
+    if not names:
+        return point
     asked = json.dumps(plain(replace(point, timed=())))
     script = (sys.executable, "-m", "kernels.measure.counted_call", asked, *names)
     options = ("--csv", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off")

@@ -29,11 +29,6 @@ class Spread:
     high: float
     n: int
 
-    @property
-    def wide(self) -> float:
-        """How far apart the percentiles lie, as a part of the median."""
-        return (self.high - self.low) / self.median if self.median else 0.0
-
 
 @dataclass(frozen=True)
 class KernelTime:
@@ -75,7 +70,6 @@ class Timed:
     dram: tuple[KernelBytes, ...] = ()
     share: float | None = None
     difference: float | None = None
-    notes: tuple[str, ...] = ()
 
     @property
     def kernel(self) -> Spread | None:

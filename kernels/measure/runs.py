@@ -47,8 +47,12 @@ def run_of(
     points: Sequence[Point], gpu: Gpu, roofs: Roofs, versions: Mapping[str, str], axis: str | None = None, made: str = ""
 ) -> Run:
     """Points as a run, made now unless told when; the driver's version is among `versions`."""
-    device = Device(gpu.name, gpu.uuid, gpu.target.name, gpu.multiprocessors, gpu.memory_bytes, gpu.l2_bytes)
-    return Run(made or now(), device, dict(versions), METHOD, tuple(points), roofs, axis, title_of(points, axis))
+    return Run(made or now(), device_of(gpu), dict(versions), METHOD, tuple(points), roofs, axis, title_of(points, axis))
+
+
+def device_of(gpu: Gpu) -> Device:
+    """What a run keeps of a GPU."""
+    return Device(gpu.name, gpu.uuid, gpu.target.name, gpu.multiprocessors, gpu.memory_bytes, gpu.l2_bytes)
 
 
 def title_of(points: Sequence[Point], axis: str | None) -> str:
