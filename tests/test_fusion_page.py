@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import threading
 import time
 
@@ -209,8 +211,16 @@ def test_nothing_shows_where_nothing_is_recorded_of_a_sweep():
 # With a GPU that only pretends.
 
 
+def bound() -> None:
+    """Imports the pages' parts: one that is first imported while a GPU is pretended would keep it for the tests after."""
+    for package in ("_check", "_hardware", "_launch"):
+        for module in pkgutil.iter_modules([str(ROOT / "pages" / package)]):
+            importlib.import_module(f"pages.{package}.{module.name}")
+
+
 @pytest.fixture
 def pretending(monkeypatch):
+    bound()
     worker = Pretender(seconds=300e-6)
     monkeypatch.setattr(_gpus, "gpus", lambda: (H200,))
     monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, **_only_trace()})
