@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from kernels import operators
@@ -18,6 +19,7 @@ from pages import _gpus, _shell
 from pages._fusion import running
 from pages._fusion.found import _along
 from pages._fusion.state import comparable, read, write
+from pages._launch import tracing
 
 from .test_measure import H200, Pretender
 from .test_pages import ROOT, chart, checked, words
@@ -224,7 +226,9 @@ def pretending(monkeypatch):
     worker = Pretender(seconds=300e-6)
     monkeypatch.setattr(_gpus, "gpus", lambda: (H200,))
     monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, **_only_trace()})
-    return worker
+    yield worker
+    st.cache_data.clear()  # what the trace worker that is not there left unsaid
+    tracing.untraceable.clear()
 
 
 def _only_trace() -> dict:

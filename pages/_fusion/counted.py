@@ -39,7 +39,10 @@ def words(comparison: Comparison) -> str:
     if comparison.direction != "forward" or MISSING:
         return ""
     request = small(comparison.request)
-    counted = _counted(repr(request), request)
+    try:
+        counted = _counted(repr(request), request)
+    except (TaskError, WorkerError):  # not kept: it may be counted next time
+        return ""
     if counted is None:
         return ""
     expected = sum(step.moved for step in request.description.traffic(request.problem, request.tiling).fused)
@@ -51,9 +54,6 @@ def words(comparison: Comparison) -> str:
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def _counted(key: str, _request: Request) -> int | None:
-    try:
-        asked = (picture_job, _request, 0, None, 0, Limits(seconds=SECONDS), False)
-        picture = _shell.workers()["trace"].call(*asked, seconds=SECONDS + 10)
-    except (TaskError, WorkerError):
-        return None
+    asked = (picture_job, _request, 0, None, 0, Limits(seconds=SECONDS), False)
+    picture = _shell.workers()["trace"].call(*asked, seconds=SECONDS + 10)
     return sum(picture.counted) if picture.counted and picture.complete else None
