@@ -228,7 +228,7 @@ def pretending(monkeypatch):
     monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, **_only_trace()})
     yield worker
     st.cache_data.clear()  # what the trace worker that is not there left unsaid
-    tracing.untraceable.clear()
+    tracing._selftest.clear()
 
 
 def _only_trace() -> dict:

@@ -530,7 +530,13 @@ def test_bench_without_a_gpu_is_one_sentence_and_exit_code_4(monkeypatch, capsys
 
 
 @pytest.mark.parametrize(
-    "arguments", [["rms_norm", "--sweep", "rowz"], ["rms_norm", "--rows", "x"], ["vector_add", "--direction", "backward"]]
+    "arguments",
+    [
+        ["rms_norm", "--sweep", "rowz"],
+        ["rms_norm", "--target", "sm_90"],
+        ["rms_norm", "--rows", "x"],
+        ["vector_add", "--direction", "backward"],
+    ],
 )
 def test_bench_refuses_bad_arguments(arguments, capsys):
     with pytest.raises(SystemExit) as ended:

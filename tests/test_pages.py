@@ -291,16 +291,35 @@ def test_without_triton_the_app_starts_with_arithmetic_and_shipped_pictures(tmp_
 def test_a_triton_that_is_not_understood_falls_back_to_arithmetic(monkeypatch):
     from pages._launch import tracing
 
-    tracing.untraceable.clear()
+    tracing._selftest.clear()
     monkeypatch.setattr("pages._launch.tracing.selftest_job", broken)
     try:
         text = words(page(n="7", BLOCK_SIZE="4"))
     finally:
-        tracing.untraceable.clear()
+        tracing._selftest.clear()
     assert (
         "The installed Triton is not understood: a traced kernel shows wrong masks. Offsets and masks are arithmetic." in text
     )
     assert "no values: not traced" in text
+
+
+def test_a_self_test_that_could_not_run_is_tried_again(monkeypatch):
+    from pages._launch import tracing
+
+    tracing._selftest.clear()
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(tracing._shell, "workers", lambda: {"trace": Dead()})
+        assert "the worker died" in tracing.untraceable()
+    assert tracing.untraceable() is None
+
+
+class Dead:
+    """A worker whose process ended."""
+
+    def call(self, *_: object, **__: object):
+        from kernels.runtime.workers import WorkerError
+
+        raise WorkerError("the worker died")
 
 
 def broken() -> str:

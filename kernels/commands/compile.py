@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..language import MISSING
 from ..runtime.compile import Verdict
 from ..runtime.device import Target
-from .options import Parser, parser_for, request_from
+from .options import Parser, add_target, parser_for, request_from
 
 if TYPE_CHECKING:
     from ..inside.stages import Stages
@@ -24,6 +24,7 @@ def main(arguments: list[str]) -> int:
     Exit code 0 whether the launch is accepted or refused; 1 where the compiler crashed, hung, or gave no such stage.
     """
     parser, operator = parser_for("compile", arguments, __doc__ or "")
+    add_target(parser)
     parser.add_argument("--emit", choices=EMITTED, help="print this stage as the compiler wrote it")
     given = parser.parse_args(arguments)
     request = request_from(parser, operator, given)

@@ -40,9 +40,13 @@ def parser_for(
     parser.add_argument("--num-warps", dest="num_warps", metavar="N", help=NUM_WARPS.meaning)
     parser.add_argument("--dtype", choices=DTYPES, help="of the tensors")
     parser.add_argument("--seed", metavar="N", help=SEED.meaning)
-    parser.add_argument("--target", help="sm_90, gfx942, ...: what to ask where no GPU is attached")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     return parser, operator
+
+
+def add_target(parser: Parser) -> None:
+    """The option that names a target, for commands that can do without a GPU."""
+    parser.add_argument("--target", help="sm_90, gfx942, ...: what to ask where no GPU is attached")
 
 
 def request_from(parser: Parser, operator: Operator, given: argparse.Namespace, start: Preset | None = None) -> Request:

@@ -15,7 +15,7 @@ from ..language import MISSING
 from ..operator import Launch
 from ..runtime.limits import MAX_LANES
 from ..runtime.records import EVERYTHING, Access, Program, linear, unravel
-from .options import Parser, arguments_of, parser_for, request_from
+from .options import Parser, add_target, arguments_of, parser_for, request_from
 
 if TYPE_CHECKING:
     from ..runtime.request import Request
@@ -27,6 +27,7 @@ DRAWN_LANES = 16
 def main(arguments: list[str]) -> int:
     """Traces the programs, asks the compiler meanwhile, and prints a drawing or one JSON object."""
     parser, operator = parser_for("trace", arguments, __doc__ or "")
+    add_target(parser)
     parser.add_argument("--program", action="append", metavar="P", help="1, or 1,0,0; may be repeated; without it the first")
     given = parser.parse_args(arguments)
     if MISSING:

@@ -29,12 +29,17 @@ def checkpoint() -> None:
 
 
 @st.cache_resource(show_spinner=False)
+def _selftest() -> str | None:
+    """What the self-test says; where it could not run, that is raised and so not kept: the next run tries again."""
+    return _shell.workers()["trace"].call(selftest_job, seconds=30)
+
+
 def untraceable() -> str | None:
     """Why kernels cannot be traced here, in a sentence; None where they can."""
     if MISSING:
         return f"{MISSING}. Offsets and masks are arithmetic, values are shipped with the examples."
     try:
-        wrong = _shell.workers()["trace"].call(selftest_job, seconds=30)
+        wrong = _selftest()
     except (TaskError, WorkerError) as error:
         wrong = str(error)
     return f"The installed Triton is not understood: {wrong}. Offsets and masks are arithmetic." if wrong else None
