@@ -12,6 +12,7 @@ COMMANDS = {
     "explain": "what an error message means, and what to do",
     "merge": "the check's reports of several hosts in one table",
     "record": "makes the shipped pictures of the examples again",
+    "record-gpu": "makes what ships from a real GPU: runs, schedules, a check",
 }
 INTERPRETS = ("trace", "record")
 
@@ -20,7 +21,7 @@ def main(arguments: list[str]) -> int:
     """Runs one command and returns its exit code: 0, or 2 for arguments that are not legal."""
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
-        lines = "\n".join(f"  {name:9}{does}" for name, does in COMMANDS.items())
+        lines = "\n".join(f"  {name:12}{does}" for name, does in COMMANDS.items())
         wanted = command in ("", "-h", "--help")
         print(
             f"usage: python -m kernels COMMAND\n{lines}\nCOMMAND --help says more.", file=sys.stdout if wanted else sys.stderr
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
     import importlib
 
     try:
-        return importlib.import_module(f"kernels.commands.{command}").main(arguments[1:])
+        return importlib.import_module(f"kernels.commands.{command.replace('-', '_')}").main(arguments[1:])
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
