@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -130,6 +131,15 @@ class Explorer:
         self.page.get_by_role("spinbutton", name=name, exact=True).fill(str(number))
         self.page.keyboard.press("Enter")
         return self.ready() if wait else self
+
+    def agrees(self, text: str, url: str) -> str:
+        """Waits until what the page says is what its address says; on a busy machine that is told a moment later."""
+        for _ in range(50):
+            said = re.search(text, self.texts()).group(1)
+            if url.format(said) in self.page.url:
+                return said
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"the page says {said}, and its address is {self.page.url}")
 
     def line(self) -> str:
         """The highlighted line of the kernel, with the values beside it."""
