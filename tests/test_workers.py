@@ -119,7 +119,7 @@ def test_a_task_given_up_leaves_the_worker_to_the_next(workers, kill):
     with pytest.raises(GivenUpError):
         worker.call(sleep, 2, seconds=20, checkpoint=checkpoint, kill=kill)
     assert time.monotonic() - started < 1
-    after = worker.call(process_id, seconds=1)
+    after = worker.call(process_id, seconds=10)
     assert (after == before) is not kill
 
 
