@@ -338,6 +338,17 @@ def test_the_share_of_the_copy_is_one_figure():
     assert f"runs at {share:.0%} of the copy's speed" in " ".join(verdicts.explanation(found, run.roofs))
 
 
+def test_bytes_that_are_read_again_are_said():
+    wanted = request("matmul_relu", m=4096, n=4096, k=4096)
+    measured = point(wanted, pytorch=2.7e-3, triton=3.2e-3)
+    formula = sum(step.moved for step in ways.traffic(wanted, "forward").fused)
+    theirs, ours = measured.timed
+    counted = dataclasses.replace(ours, dram=(KernelBytes("matmul_relu_kernel", 9.0 * formula, 1.5 * formula),))
+    said = " ".join(verdicts.explanation(dataclasses.replace(measured, timed=(theirs, counted)), ROOFS))
+    assert "The GPU counted 10.5 times the formula's bytes for the fused kernel: what L2 does not hold is read again." in said
+    assert "counted" not in " ".join(verdicts.explanation(measured, ROOFS))
+
+
 # Roofs from the driver's figures, against the makers' data sheets.
 
 

@@ -149,9 +149,25 @@ def explanation(point: Point, roofs: Roofs) -> list[str]:
     bound = binding(ours, point, roofs)
     if bound and bound.binds == "compute":
         saved = sum(step.moved for step in traffic.unfused) - sum(step.moved for step in traffic.fused)
-        return [f"Compute binds: the {saved / 1e6:,.0f} MB saved take little of the time, and a matmul's speed decides."]
+        first = f"Compute binds: the {saved / 1e6:,.0f} MB saved take little of the time, and a matmul's speed decides."
+        return [first, *_read_again(theirs, ours, traffic)]
     copy = copy_speed(point)
-    return [*_unlike_copy(theirs, traffic.unfused, copy, roofs), *_ours(ours, traffic, copy), *_other_kernels(theirs, traffic)]
+    steps = [*_unlike_copy(theirs, traffic.unfused, copy, roofs), *_ours(ours, traffic, copy), *_other_kernels(theirs, traffic)]
+    return [*steps, *_read_again(theirs, ours, traffic)]
+
+
+def _read_again(theirs: Timed, ours: Timed, traffic: Traffic) -> list[str]:
+    """Where the counters have far more bytes than the formula, which takes the cache to be perfect."""
+    pairs = (("the fused kernel", ours, traffic.fused), ("PyTorch's", theirs, traffic.unfused))
+    shares = [(name, counted_share(timed, steps)) for name, timed, steps in pairs]
+    far = [f"{share:.1f} times the formula's bytes for {name}" for name, share in shares if share and share > 1.2]
+    return [f"The GPU counted {_listed(far)}: what L2 does not hold is read again."] if far else []
+
+
+def counted_share(timed: Timed, steps: Sequence[Step]) -> float | None:
+    """DRAM bytes by the counters over those of the formula; None where either is missing."""
+    formula = sum(step.moved for step in steps)
+    return sum(one.read + one.written for one in timed.dram) / formula if timed.dram and formula else None
 
 
 def copy_speed(point: Point) -> float | None:

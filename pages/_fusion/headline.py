@@ -168,5 +168,5 @@ def _why(found: Found) -> None:
     predicted = verdicts.predicted(traffic) if traffic else None
     if why and predicted and len(traffic.unfused) != len(traffic.fused):
         ratio = verdicts.speed_up(point, roofs, found.run.device)
-        asked = f"Why {ratio:.1f}× and not {predicted:.1f}×?" if ratio else "Why no speed-up?"
+        asked = f"Why {ratio:.2f}× and not {predicted:.2f}×?" if ratio else "Why no speed-up?"
         st.html(f'<div class="say"><b>{asked}</b> {escape(" ".join(why))}</div>')
