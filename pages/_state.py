@@ -48,11 +48,11 @@ class State(Generic[Settings]):
         return st.session_state.get(f"{self.page}.notices", ())
 
     def write_url(self) -> None:
-        """Puts the settings into the URL."""
+        """Puts the settings into the URL; again where another one is on its way to the browser, whatever the browser sent."""
         texts = self.write(self.settings)
         written = [one for one in st.session_state.get(f"{self.page}.written", []) if time.monotonic() - one[1] < ECHO]
         st.session_state[f"{self.page}.written"] = [*written, (texts, time.monotonic())]
-        if dict(st.query_params) != texts:
+        if dict(st.query_params) != texts or (written and written[-1][0] != texts):
             st.query_params.from_dict(texts)
 
     def change(self, texts: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:

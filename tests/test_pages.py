@@ -303,6 +303,19 @@ def test_a_triton_that_is_not_understood_falls_back_to_arithmetic(monkeypatch):
     assert "no values: not traced" in text
 
 
+def test_an_address_on_its_way_to_the_browser_is_overwritten_by_the_one_that_holds(monkeypatch):
+    """The browser was at program 5 when it sent an event, and had not heard of 6: page and address must both end at 5."""
+    from streamlit.runtime.state.query_params_proxy import QueryParamsProxy
+
+    app = page(n_elements="98432", BLOCK_SIZE="1024", program="6")
+    told = []
+    monkeypatch.setattr(QueryParamsProxy, "from_dict", lambda _, texts: told.append(texts["program"]))
+    app.query_params["program"] = "5"
+    checked(app.run())
+    assert app.session_state["launch.settings"].program == 5
+    assert told == ["5"]
+
+
 def test_a_self_test_that_could_not_run_is_tried_again(monkeypatch):
     from pages._launch import tracing
 
