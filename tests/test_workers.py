@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -195,3 +197,16 @@ def test_a_turn_holds_the_line_and_ends_the_process(workers):
     assert order[0] == "turn"
     assert order[1] != first
     assert worker.waiting() == 0
+
+
+def test_what_a_killed_worker_leaves_behind_is_not_warned_of():
+    """The tracker's filter, as a fresh process reads it from the environment."""
+    from kernels.runtime import workers as module
+
+    module._quiet_tracker()
+    module._quiet_tracker()
+    assert os.environ["PYTHONWARNINGS"].split(",").count(module.QUIET) == 1
+    code = "import warnings; warnings.warn('resource_tracker: There appear to be 1 leaked'); warnings.warn('other')"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+    assert "UserWarning: other" in said
+    assert "UserWarning: resource_tracker" not in said

@@ -26,6 +26,7 @@ from typing import Any
 
 from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
 
+QUIET = "ignore:resource_tracker"
 IDLE_SECONDS = {"trace": 3600, "compile": 600, "interpret": 600, "device": 120}
 POLL_SECONDS = 0.05
 ATTEMPTS = 3
@@ -119,6 +120,7 @@ class Worker:
     def _current(self) -> ProcessPoolExecutor:
         with self._lock:
             if self._executor is None:
+                _quiet_tracker()
                 idle = IDLE_SECONDS[self.name.split()[0]]
                 self._executor = ProcessPoolExecutor(1, timeout=idle, env=environment(self.name), initializer=_keep)
             return self._executor
@@ -174,6 +176,16 @@ class Workers:
         """Ends every process."""
         for worker in self._workers.values():
             worker.restart()
+
+
+def _quiet_tracker() -> None:
+    """Keeps loky's tracker from warning, on standard error, of what a killed worker leaves behind: it removes that itself.
+
+    The tracker is a process of its own that takes its filters from the environment when the first worker starts.
+    """
+    filters = [one for one in os.environ.get("PYTHONWARNINGS", "").split(",") if one]
+    if QUIET not in filters:
+        os.environ["PYTHONWARNINGS"] = ",".join([*filters, QUIET])
 
 
 def _keep() -> None:
