@@ -15,10 +15,11 @@ COMMANDS = {
     "record-gpu": "makes what ships from a real GPU: runs, schedules, a check",
 }
 INTERPRETS = ("trace", "record")
+NOT_INSTALLED = 5
 
 
 def main(arguments: list[str]) -> int:
-    """Runs one command and returns its exit code: 0, or 2 for arguments that are not legal."""
+    """Runs one command and returns its exit code: 0, 2 for arguments that are not legal, 5 where a package is missing."""
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
         lines = "\n".join(f"  {name:12}{does}" for name, does in COMMANDS.items())
@@ -34,6 +35,12 @@ def main(arguments: list[str]) -> int:
 
     try:
         return importlib.import_module(f"kernels.commands.{command.replace('-', '_')}").main(arguments[1:])
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("kernels"):
+            raise
+        wanted = "pip install -r requirements.txt"
+        print(f"python -m kernels {command}: the package {error.name} is not installed: {wanted}", file=sys.stderr)
+        return NOT_INSTALLED
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

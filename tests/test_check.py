@@ -547,7 +547,23 @@ def test_a_clock_that_falls_is_judged_by_why():
     assert by_power.status == PASS
     assert "design" in by_power.step
     assert under(load(0x4, (1965e6, 1500e6)), "clock kept").status == WARN
+    assert under(load(0, (1965e6, 1700e6)), "clock kept").status == WARN
     assert under(load(0, rates=(700e12, 400e12)), "sustained rate").status == FAIL
+
+
+@pytest.mark.parametrize("bits", [0x0, 0x4])
+@pytest.mark.parametrize("last", [1950e6, 1700e6, 1500e6])
+def test_the_threshold_shown_is_the_one_that_decides(bits, last):
+    found = under(load(bits, (1980e6, last)), "clock kept")
+    assert (found.distance >= 0) == (found.status == PASS)
+
+
+def test_a_second_that_is_not_over_is_not_the_best():
+    """As seen on an H200: the load ended, and its last two samples are of a card at rest."""
+    whole = load(0x4, (1500e6, 1500e6))
+    rest = [(15.05 + 0.05 * number, replace(whole.samples[-1][1], sm_clock=1965e6)) for number in range(2)]
+    found = under(replace(whole, samples=(*whole.samples, *rest)), "clock kept")
+    assert found.threshold == pytest.approx(0.8 * 1500)
 
 
 def test_heat_power_and_errors_after_the_load():

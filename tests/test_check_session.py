@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kernels.__main__ import NOT_INSTALLED
 from kernels.check import history, plan, session, values
 from kernels.check.child import CancelledError, Child, ChildError
 from kernels.check.plan import Check
@@ -20,6 +21,7 @@ from kernels.check.values import FAIL, NOT_MEASURED, PASS, WARN, Result
 from kernels.runtime.device import Gpu, find_target
 
 ROOT = Path(__file__).parents[1]
+SHIPPED_JOINT = plan.JOINT
 H200 = Gpu(
     0, "NVIDIA H200", "GPU-a", find_target("sm_90"), 132, 150 * 10**9, 60 * 2**20, 65536, 2048, 3201000000, 6144, 1980000000
 )
@@ -170,6 +172,21 @@ def test_what_builds_on_a_failure_is_not_measured(monkeypatch, two_cards):
     assert (one.status, one.said) == (NOT_MEASURED, "needs “Crashed”")
 
 
+def test_what_the_cards_do_together_builds_on_any_of_them(monkeypatch, two_cards):
+    joint = [
+        Check(f"after {name}", "After", "several GPUs", "tests.check_faults:right", 5.0, (name,)) for name in ("right", "no")
+    ]
+    joint = [
+        replace(one, function="tests.check_faults:" + function)
+        for one, function in zip(joint, ("environment", "right"), strict=True)
+    ]
+    monkeypatch.setattr(plan, "DEVICE", faulty("right"))
+    monkeypatch.setattr(plan, "JOINT", tuple(replace(one, quick=True) for one in joint))
+    report = Session(quick=True).run()
+    assert report.find("environment").status == PASS
+    assert (report.find("after no").status, report.find("after no").said) == (NOT_MEASURED, "needs “no”")
+
+
 def test_cancel_keeps_what_came(monkeypatch, two_cards):
     monkeypatch.setattr(plan, "DEVICE", faulty("right", "hung", "environment"))
     running = Session(quick=True, heard=lambda one: running.cancel() if one.check == "right" else None)
@@ -314,6 +331,18 @@ def test_planted_faults_of_the_machine_are_caught_by_the_command(tmp_path):
         assert found[name].step in done.stdout
 
 
+def test_a_card_without_torch_fails_the_stage_of_torch_alone(monkeypatch, two_cards, tmp_path):
+    """As seen on an H200: one missing package was six failures."""
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
+    monkeypatch.setattr(plan, "JOINT", SHIPPED_JOINT)
+    report = Session().run()
+    cards = [one for one in report.results if one.gpu or one.stage == "several GPUs"]
+    assert {one.status for one in cards if one.stage != "several GPUs" and one.check != "order"} == {NOT_MEASURED}
+    assert report.find("torch loads", "GPU-a").said == "torch is not installed"
+    assert report.find("last gpu").said == "needs “Launch and verify”"
+
+
 def test_the_first_stage_needs_neither_torch_nor_triton():
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('torch', 'triton', 'numpy', 'loky')))\n"
@@ -332,6 +361,9 @@ def test_the_command_starts_and_says_what_is_wrong_without_torch(tmp_path):
         "import sys\nfor name in ('torch', 'triton', 'numpy', 'loky', 'streamlit', 'plotly'): sys.modules[name] = None\n"
     )
     done = run("-m", "kernels", "check", "--quick", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    other = run("-m", "kernels", "list", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    assert other.stderr == "python -m kernels list: the package numpy is not installed: pip install -r requirements.txt\n"
+    assert other.returncode == NOT_INSTALLED
     assert "Traceback" not in done.stderr + done.stdout
     assert done.returncode in (1, 4)
     assert done.stdout.startswith(("No GPU could be measured", "Not OK"))

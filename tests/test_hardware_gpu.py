@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,8 @@ from kernels.runtime.device import attached
 from kernels.runtime.workers import Workers
 
 from . import hardware_on_gpu
+from .test_hardware_pages import TABS, asked, page
+from .test_pages import checked, words
 
 GPUS = () if MISSING else attached()
 CUDA = bool(GPUS) and GPUS[0].target.backend == "cuda"
@@ -63,3 +67,23 @@ def test_the_model_of_sectors_is_what_the_counters_count(device, operator, numbe
     if found is None:
         pytest.skip(reason)
     assert {name: getattr(found, name) for name in model} == pytest.approx(model, rel=0.01)
+
+
+@pytest.mark.parametrize("texts", [{"n_elements": "98431"}, {"operator": "matmul_relu", "m": "1000", "n": "777", "k": "500"}])
+def test_the_page_asks_the_gpu(texts):
+    text = words(asked(page(**texts)))
+    assert "a real launch read the thread numbers: agrees" in text
+    assert f"measured on {GPUS[0].name}" in text
+    assert "Not these sizes" not in text
+
+
+def test_the_page_reads_the_counters():
+    app = page(TABS[0], n_elements="98432")
+    checked(app.button(key="hardware.count").click().run())
+    _, task = app.session_state["hardware.counts"]
+    ends = time.monotonic() + 120
+    while task.state == "waiting" and time.monotonic() < ends:
+        time.sleep(0.1)
+    if task.state == "done" and task.result[0] is None:
+        pytest.skip(task.result[1])
+    assert "counted" in words(checked(app.run()))

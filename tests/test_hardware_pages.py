@@ -138,15 +138,15 @@ def test_scalar_loads_are_explained():
 
 def test_a_recorded_schedule_is_shown_and_another_ones_is_said(tmp_path, monkeypatch):
     request = EXAMPLES["vector_add"][0].request("vector_add")
-    (tmp_path / "one.json.gz").write_bytes(recordings.written(request, made(1024)))
+    (tmp_path / "one.json.gz").write_bytes(recordings.written(request, made(16384)))
     monkeypatch.setattr("kernels.inside.recordings.FOLDER", tmp_path)
     recordings.shipped.cache_clear()
     try:
-        text = words(page(n_elements="1048576"))
-        assert "Each SM ran 256 programs, at most 2 at once" in text
+        text = words(page(n_elements=str(2**24)))
+        assert "Each SM ran 4,096 programs, at most 2 at once" in text
         assert "recorded on A test's GPU, 2026-01-01" in text
         assert "Reading the clock costs time: 1 µs without and 2 µs with it, 26 and 30 registers" in text
-        assert "Not these sizes, but n_elements = 1,048,576, float32." in words(page(n_elements="999"))
+        assert "Not these sizes, but n_elements = 16,777,216, float32." in words(page(n_elements="999"))
         assert "No schedule of this operator" in words(page(operator="softmax"))
     finally:
         recordings.shipped.cache_clear()
@@ -157,7 +157,7 @@ def test_an_unknown_gpus_facts_stay_unknown(monkeypatch):
     monkeypatch.setattr("pages._hardware.look.chip_of", lambda shown: chip)
     text = words(page(TABS[1]))
     assert "Not known: the kernel was not compiled, or how this GPU hands out its resources is not known here." in text
-    assert "There are 1,024 programs." in text
+    assert "There are 16,384 programs." in text
     page(TABS[2])
 
 

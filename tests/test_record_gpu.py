@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 from kernels import operators
+from kernels.check import history
+from kernels.check.values import PASS
 from kernels.commands import bench, record_gpu
 from kernels.measure import runs
 from kernels.measure.ways import directions_of
@@ -55,3 +57,12 @@ def test_recording_without_a_gpu_is_one_sentence_and_exit_code_4(monkeypatch, ca
 
 def test_what_ships_names_no_card():
     assert all(run.device.uuid is None for run in runs.recorded())
+    reports = history.recorded()
+    assert {len(report.cards) for report in reports} == {1, 2}
+    assert not any(card.key.startswith("GPU-") for report in reports for card in report.cards)
+
+
+def test_what_passed_in_the_shipped_checks_is_on_the_good_side_of_its_limit():
+    measured = [one for report in history.recorded() for one in report.results if one.threshold]
+    assert len(measured) > 20
+    assert [one.title for one in measured if (one.distance >= 0) != (one.status == PASS)] == []

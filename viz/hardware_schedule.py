@@ -56,7 +56,9 @@ def windows_figure(running: np.ndarray, wave: np.ndarray, span: int, style: Styl
 
 
 def order_figure(starts: np.ndarray, span: int, style: Style, height: float = 120) -> Figure:
-    """When each program started: a point a program, program numbers upwards."""
+    """When each program started: a point a program, program numbers upwards; starts that crowd get a time axis of their own."""
+    latest = int(starts.max())
+    drawn = span if latest > span / 2 else max(math.ceil(latest * 1.05), 1)
     unit, factor = time_unit(span)
     step = max(math.ceil(starts.size / MOST_POINTS), 1)
     number = np.arange(0, starts.size, step)
@@ -73,7 +75,7 @@ def order_figure(starts: np.ndarray, span: int, style: Style, height: float = 12
         [points],
         style,
         height=height,
-        xaxis=bare_axis(style, range=[0, span / factor], nticks=6, ticksuffix=f" {unit}", tickangle=0),
+        xaxis=bare_axis(style, range=[-0.01 * drawn / factor, drawn / factor], nticks=6, ticksuffix=f" {unit}", tickangle=0),
         yaxis=bare_axis(
             style,
             range=[-0.06 * last - 1, last * 1.06 + 1],

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Check:
     """One check: its function, "module:name" of this package, which yields results; `seconds` after which it has hung.
 
-    `needs` names checks of the same card that have to be right before it means anything; `alone`: not while another card does
-    the same, because they share what is measured; `quick`: part of the ten-second check.
+    `needs` names checks of the same card (of any card, where all are checked together) that have to be right before it means
+    anything; `alone`: not while another card does the same, because they share what is measured; `quick`: part of the
+    ten-second check.
     """
 
     name: str
@@ -46,8 +47,8 @@ DEVICE = (
     ),
 )
 JOINT = (
-    Check("last gpu", "Launch on the last GPU", "several GPUs", "peers:last_gpu", START, quick=True),
-    Check("peers", "Peer copies", "several GPUs", "peers:copies", START),
+    Check("last gpu", "Launch on the last GPU", "several GPUs", "peers:last_gpu", START, ("launch",), quick=True),
+    Check("peers", "Peer copies", "several GPUs", "peers:copies", START, ("torch loads",)),
 )
 WITHOUT_GPU = (Check("cross compile", "Compile for another GPU", "bring-up", "bring_up:cross_compiles", START, quick=True),)
 INTERPRETED = (Check("interpreter", "Operators in the interpreter", "truth", "truth:interpreted", 240),)

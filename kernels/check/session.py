@@ -179,12 +179,14 @@ class Session:
                 self._doing.pop(gpu, None)
 
     def _right(self, name: str, gpu: str) -> bool:
-        """Whether that check of that card has a result that others can build on."""
-        found = [one for one in self.results if one.check == name and one.gpu == gpu]
-        return bool(found) and found[0].status not in (FAIL, NOT_MEASURED)
+        """Whether that check of that card, or of any where none is named, has a result that others can build on."""
+        return any(one.status not in (FAIL, NOT_MEASURED) for one in self._of(name, gpu)[: 1 if gpu else None])
 
     def _title(self, name: str, gpu: str) -> str:
-        return next((f"“{one.title}”" for one in self.results if one.check == name and one.gpu == gpu), f"“{name}”")
+        return next((f"“{one.title}”" for one in self._of(name, gpu)), f"“{name}”")
+
+    def _of(self, name: str, gpu: str) -> list[Result]:
+        return [one for one in self.results if one.check == name and (not gpu or one.gpu == gpu)]
 
     def _emit(self, results: Iterable[Result], gpu: str | None = None) -> None:
         """Keeps results as they come, with the time that each took."""

@@ -102,7 +102,7 @@ def series(found: Load) -> dict[str, tuple[float, ...]]:
 
 
 def kept(pairs: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
-    """(mean of the last three seconds, mean of the best second) of (time, value); None with too few."""
+    """(mean of the last three seconds, mean of the best whole second) of (time, value); None with too few."""
     if len(pairs) < 4:
         return None
     end = pairs[-1][0]
@@ -110,15 +110,9 @@ def kept(pairs: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     seconds: dict[int, list[float]] = {}
     for when, value in pairs:
         seconds.setdefault(int(when), []).append(value)
-    return sum(last) / len(last), max(sum(values) / len(values) for values in seconds.values())
-
-
-def _status(part: float, reasons: Sequence[str]) -> str:
-    """By how much is kept; a step milder where the power limit alone is the reason."""
-    status = PASS if part >= KEEPS else WARN if part >= WARNS else FAIL
-    if tuple(reasons) == ("power limit",):
-        return PASS if status == WARN else WARN if status == FAIL else status
-    return status
+    # The last second is one in part: an H200 at rest between two samples went back to 1,965 MHz, which was "best" then.
+    whole = [values for second, values in seconds.items() if second < int(end)] or list(seconds.values())
+    return sum(last) / len(last), max(sum(values) / len(values) for values in whole)
 
 
 def rate_kept(found: Load, reasons: Sequence[str]) -> Result:
@@ -150,12 +144,18 @@ def clock_kept(found: Load, reasons: Sequence[str]) -> Result:
 
 
 def _kept(here: Result, last: float, best: float, reasons: Sequence[str], found: Load) -> Result:
+    """By how much is kept; a step milder where the power limit alone is the reason."""
     part = last / best
-    status = _status(part, reasons)
     said = f"{last:,.4g} {here.unit} at the end, {part:.0%} of the best second"
-    limit = f"at least {KEEPS:.0%}; under {WARNS:.0%} fails; a step milder where the power limit alone is the reason"
+    if tuple(reasons) == ("power limit",):
+        passes, worse = WARNS, WARN
+        limit = f"at least {WARNS:.0%}, as the power limit alone holds the card back; {KEEPS:.0%} otherwise"
+    else:
+        passes, worse = KEEPS, WARN if part >= WARNS else FAIL
+        limit = f"at least {KEEPS:.0%}; under {WARNS:.0%} fails"
+    status = PASS if part >= passes else worse
     step = "" if part >= KEEPS else why(reasons, found)
-    return replace(here, status=status, said=said, limit=limit, value=last, threshold=KEEPS * best, step=step)
+    return replace(here, status=status, said=said, limit=limit, value=last, threshold=passes * best, step=step)
 
 
 def why(reasons: Sequence[str], found: Load) -> str:

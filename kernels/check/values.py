@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from ..measure.files import UnreadableError, fields
 from ..measure.plain import built, plain
 
 SCHEMA = 1
@@ -188,10 +188,6 @@ def _why_no_gpu(report: Report) -> str:
     return f"{failed[0].said} ({failed[0].title})." if failed else "none is attached."
 
 
-class UnreadableError(ValueError):
-    """A text that is not a report; the error says in one line what is wrong with it."""
-
-
 def to_json(report: Report) -> str:
     """The report as one JSON object."""
     return json.dumps(plain(report), indent=1)
@@ -199,14 +195,7 @@ def to_json(report: Report) -> str:
 
 def from_json(text: str, name: str) -> Report:
     """The report that a text describes; raises UnreadableError for anything else."""
-    try:
-        data: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UnreadableError(f"{name}: not a JSON file, or cut short.") from None
-    if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise UnreadableError(f"{name}: JSON, but not a report of this program.")
-    if not isinstance(data.get("schema"), int) or data["schema"] > SCHEMA:
-        raise UnreadableError(f"{name}: of schema {str(data.get('schema'))[:20]}, and this version reads up to {SCHEMA}.")
+    data = fields(text, name, KIND, SCHEMA, "report")
     try:
         report = built(Report, data)
         strange = next((one.status for one in report.results if one.status not in STATUSES), None)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..check import history, merge
-from ..check.values import UnreadableError
+from ..measure.files import UnreadableError
 from .parser import Parser
 
 

@@ -29,7 +29,7 @@ def _matmul(size: int, group: int) -> dict[str, str]:
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "vector_add": (
-        Example("A million", "1,024 programs: several run on every SM at once.", {"n_elements": "1048576"}),
+        Example("16 million", "16,384 programs in eight waves, the last of them short.", {"n_elements": str(2**24)}),
         Example("Not divisible", "1,048,575 is not divisible by 16: loads become scalar.", {"n_elements": "1048575"}),
         Example("Few programs", "64 programs: half of the SMs have nothing to do.", {"n_elements": "65536"}),
     ),

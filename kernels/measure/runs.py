@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,16 +12,13 @@ from pathlib import Path
 from .. import find
 from ..operator import DTYPES
 from ..runtime.device import Gpu
+from . import files
+from .files import UnreadableError
 from .records import DIRECTIONS, KIND, SCHEMA, Device, Point, Roofs, Run, built, plain
 from .sweep import ALL_SIZES, axes
 from .timing import METHOD
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "runs"
-MOST_BYTES = 16 * 2**20
-
-
-class UnreadableError(ValueError):
-    """A file that is not a run; its text is one line that says what is wrong with it."""
 
 
 def default_folder() -> Path:
@@ -66,52 +61,19 @@ def title_of(points: Sequence[Point], axis: str | None) -> str:
 
 
 def save(run: Run, folder: Path) -> Path:
-    """Writes the run into a new file of the folder, which is made where it is missing; never over another file.
-
-    Raises OSError where the folder cannot be written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(plain(run), indent=1) + "\n"
-    stem = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{run.made[:19].replace(':', '')}-{run.device.name}-{run.title}")[:120].strip("-")
-    for number in range(10_000):
-        path = folder / f"{stem}{f'-{number}' if number else ''}.json"
-        with contextlib.suppress(FileExistsError):
-            return _written(path, text)
-    raise FileExistsError(f"{folder} has ten thousand files of that name")
-
-
-def _written(path: Path, text: str) -> Path:
-    """The new file with that text; none where not all of it could be written."""
-    with path.open("x", encoding="utf-8") as file:
-        try:
-            file.write(text)
-            file.flush()
-        except OSError:
-            path.unlink()
-            raise
-    return path
+    """Writes the run into a new file of the folder; raises OSError where it cannot be written."""
+    title = f"{run.made[:19].replace(':', '')}-{run.device.name}-{run.title}"
+    return files.new_file(folder, title, json.dumps(plain(run), indent=1) + "\n")
 
 
 def load(path: Path) -> Run:
     """The run in a file; raises UnreadableError, with its name and one reason, for anything else."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UnreadableError(f"{path.name}: larger than {MOST_BYTES // 2**20} MB, which no run is.")
-        return parsed(path.read_text(encoding="utf-8"), path.name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"{path.name}: cannot be read ({type(error).__name__}).") from None
+    return files.load(path, "run", parsed)
 
 
 def parsed(text: str, name: str) -> Run:
     """The run that a text describes; raises UnreadableError for anything else."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UnreadableError(f"{name}: not a JSON file, or cut short.") from None
-    if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise UnreadableError(f"{name}: JSON, but not a run of this program.")
-    if not isinstance(data.get("schema"), int) or data["schema"] > SCHEMA:
-        raise UnreadableError(f"{name}: of schema {str(data.get('schema'))[:20]}, and this version reads up to {SCHEMA}.")
+    data = files.fields(text, name, KIND, SCHEMA, "run")
     try:
         run = built(Run, data)
         for point in run.points:
@@ -141,20 +103,8 @@ def _on_axis(point: Point, run: Run) -> None:
 
 
 def listed(folder: Path) -> tuple[list[tuple[Path, Run]], list[str]]:
-    """Every run of a folder, newest first, and a line for every file that is not one. A folder that is not there is empty."""
-    found, wrong = [], []
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except FileNotFoundError:
-        return [], []
-    except OSError as error:
-        return [], [f"{folder}: cannot be read ({error.strerror})."]
-    for path in paths:
-        try:
-            found.append((path, load(path)))
-        except UnreadableError as error:
-            wrong.append(str(error))
-    return sorted(found, key=lambda one: one[1].made, reverse=True), wrong
+    """Every run of a folder, newest first, and a line for every file that is not one; none where there is no folder."""
+    return files.listed(folder, load)
 
 
 @functools.cache

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from kernels.check import history
-from kernels.check.values import Report, UnreadableError
+from kernels.check.values import Report
+from kernels.measure.files import UnreadableError
 from pages._parts import headline, say
 
 from . import running
@@ -18,7 +19,7 @@ MOST = 20
 
 def names() -> dict[str, str]:
     """The names of reports as they stand in the URL, with what a person reads."""
-    found = {LATEST: "this session's check"}
+    found = {LATEST: "this session's check" if running.current() else "a recorded one, until you check"}
     for name, one in _recorded().items():
         count = f"{len(one.cards)} × " if len(one.cards) > 1 else ""
         found[name] = f"recorded: {count}{one.cards[0].name}, {one.made[:10]}" if one.cards else name

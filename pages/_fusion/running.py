@@ -114,12 +114,14 @@ def _sweeping(comparison: Comparison, task: Task, gpu: Gpu, fits: bool) -> None:
 
 
 def default_axis(comparison: Comparison) -> str:
-    """The axis that is swept or shown: what was chosen, else one that has a sweep, else the last size."""
+    """The axis that is swept or shown: what was chosen, else one that has a sweep, the last size before others; else that."""
     axes = sweep.axes(comparison.request)
     for key in ("fusion.axis", "fusion.shown_axis", "fusion.swept"):
         if st.session_state.get(key) in axes:
             return st.session_state[key]
-    return next((axis for axis in axes if found.sweep(comparison, axis)), list(comparison.request.problem.sizes)[-1])
+    last = list(comparison.request.problem.sizes)[-1]
+    preferred = [axis for axis in (sweep.ALL_SIZES, last, *axes) if axis in axes]
+    return next((axis for axis in preferred if found.sweep(comparison, axis)), last)
 
 
 def _start(gpu: Gpu, tasks: tuple[Task, ...], axis: str | None, count: bool) -> None:
