@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -86,4 +87,6 @@ def test_the_page_reads_the_counters():
         time.sleep(0.1)
     if task.state == "done" and task.result[0] is None:
         pytest.skip(task.result[1])
-    assert "counted" in words(checked(app.run()))
+    text = words(checked(app.run()))
+    loads = re.search(r"all loads asked for ([\d,]+) sectors, the model says ([\d,]+)", text)
+    assert loads and loads[1] == loads[2], text
