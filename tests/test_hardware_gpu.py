@@ -89,4 +89,5 @@ def test_the_page_reads_the_counters():
         pytest.skip(task.result[1])
     text = words(checked(app.run()))
     loads = re.search(r"all loads asked for ([\d,]+) sectors, the model says ([\d,]+)", text)
-    assert loads and loads[1] == loads[2], text
+    assert loads, text
+    assert loads[1] == loads[2]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kernels import Numbers, Problem, find, operators
 from kernels.commands import bench
-from kernels.measure import counters, memory, roofs, runs, sweep, verdicts, watch, ways
+from kernels.measure import counters, memory, roofs, runs, sweep, timing, verdicts, watch, ways
 from kernels.measure import point as measuring
 from kernels.measure.campaign import Campaign
 from kernels.measure.point import Task
@@ -258,6 +258,17 @@ def test_what_binds_by_hand():
     assert found.compute == pytest.approx(2 * 4096**3 / 7e14 / 250e-6, rel=0.01)
     slow = point(wanted, triton=3e-3)
     assert verdicts.binding(slow.way("triton"), slow, ROOFS).binds == "neither"
+
+
+def test_a_call_at_the_power_limit_settles_longer(monkeypatch):
+    asked: list[float] = []
+    monkeypatch.setattr(timing, "_block", lambda call, clear, pace, seconds: asked.append(seconds) or [seconds])
+    brief, longer = timing.SETTLING_SECONDS, timing.LIMITED_SECONDS
+    for limited, wanted in ((False, [brief]), (True, [brief, longer])):
+        asked.clear()
+        assert timing._settled(None, None, None, lambda limited=limited: limited) == [timing.BLOCK_SECONDS]
+        assert asked == [*wanted, timing.BLOCK_SECONDS]
+    assert not watch.power_limited("GPU-of-nobody")
 
 
 def test_figures_above_a_roof_are_invalid_and_say_why():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.compare import Difference, differences
@@ -15,7 +16,7 @@ from .profiler import kernels_of
 from .records import SHORT, Point, Spread, Timed
 from .roofs import copy_call
 from .timing import ROUNDS, Clearing, by_events, by_graph, by_host, peak_bytes
-from .watch import disturbed, state
+from .watch import disturbed, power_limited, state
 
 if TYPE_CHECKING:
     import torch
@@ -94,7 +95,8 @@ def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Poi
     clear, before = Clearing(), state(gpu.uuid)
     copy, moved = _copy_beside(request, direction)
     calls = [one.call for one in able.values()]
-    spreads = by_events([*calls, *([copy] if copy else [])], clear, 1 if task.brief else ROUNDS)
+    rounds = 1 if task.brief else ROUNDS
+    spreads = by_events([*calls, *([copy] if copy else [])], clear, rounds, limited=partial(power_limited, gpu.uuid))
     after = state(gpu.uuid)
     progress(done := done + 1, steps)
     ours = dict(zip(able, spreads, strict=False)).get("triton", spreads[-1] if spreads else None)

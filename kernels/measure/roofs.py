@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from ..language import triton
 from ..runtime.device import Gpu
 from .records import Roofs
 from .timing import Clearing, by_events, by_host, captured, replay, warm
+from .watch import power_limited
 
 # Operations a multiprocessor does in one clock, a multiply-add counted as two. float32: lanes of the CUDA cores (CUDA C++
 # Programming Guide, arithmetic instructions, results per clock). 16 bits with a float32 sum: dense tensor cores, from the
@@ -49,7 +51,7 @@ def measured(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:
         bandwidth=known.bandwidth,
         copy=_copy(clear),
         operations=known.operations,
-        operations_measured=_matmuls(dtypes, clear),
+        operations_measured=_matmuls(gpu, dtypes, clear),
         launch=_empty_launch(),
         host_launch=by_host(lambda: empty_kernel[(1,)]()).median,
         formula=known.formula,
@@ -74,7 +76,7 @@ def _copy(clear: Clearing) -> float:
     return moved / by_events([call], clear)[0].median
 
 
-def _matmuls(dtypes: tuple[str, ...], clear: Clearing) -> Mapping[str, float]:
+def _matmuls(gpu: Gpu, dtypes: tuple[str, ...], clear: Clearing) -> Mapping[str, float]:
     import torch
 
     found = {}
@@ -82,7 +84,8 @@ def _matmuls(dtypes: tuple[str, ...], clear: Clearing) -> Mapping[str, float]:
         size = MATMUL[dtype]
         a, b = (torch.randn(size, size, device="cuda", dtype=getattr(torch, dtype)) for _ in range(2))
         out = torch.empty_like(a)
-        (time,) = by_events([lambda a=a, b=b, out=out: torch.mm(a, b, out=out)], clear)
+        product = partial(torch.mm, a, b, out=out)
+        (time,) = by_events([product], clear, limited=partial(power_limited, gpu.uuid))
         found[dtype] = 2 * size**3 / time.median
     return found
 
