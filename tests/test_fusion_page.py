@@ -130,7 +130,7 @@ def test_a_size_that_nobody_recorded_shows_bytes_and_no_times():
 
 
 def test_the_recorded_sweeps_are_offered_where_there_is_none_of_this():
-    app = fusion(operator="rms_norm", dtype="bfloat16")
+    app = fusion(operator="rms_norm", dtype="float16")
     app.session_state["fusion.tabs"] = "Sweep"
     checked(app.run())
     offered = next(one for one in app.button if "columns swept" in one.label)

@@ -72,10 +72,13 @@ def test_a_wrong_kernel_gets_no_time(device):
     assert point.way("pytorch").kernel
 
 
-@pytest.mark.parametrize("name", ["vector_add", "rms_norm", "softmax"])
-def test_a_bare_script_measures_the_same(device, name):
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("vector_add", "float32"), ("rms_norm", "float32"), ("softmax", "float32"), ("matmul_relu", "bfloat16")],
+)
+def test_a_bare_script_measures_the_same(device, name, dtype):
     """Within 2 % above 100 us: `triton.testing.do_bench` medians of the same launch."""
-    ours, theirs = device.call(on_gpu.against_do_bench, request(name, whole=True), GPUS[0], seconds=300)
+    ours, theirs = device.call(on_gpu.against_do_bench, request(name, dtype, whole=True), GPUS[0], seconds=300)
     assert theirs > 100e-6
     assert abs(ours / theirs - 1) < 0.02
 

@@ -260,15 +260,22 @@ def test_what_binds_by_hand():
     assert verdicts.binding(slow.way("triton"), slow, ROOFS).binds == "neither"
 
 
-def test_a_call_at_the_power_limit_settles_longer(monkeypatch):
-    asked: list[float] = []
-    monkeypatch.setattr(timing, "_block", lambda call, clear, pace, seconds: asked.append(seconds) or [seconds])
-    brief, longer = timing.SETTLING_SECONDS, timing.LIMITED_SECONDS
-    for limited, wanted in ((False, [brief]), (True, [brief, longer])):
-        asked.clear()
-        assert timing._settled(None, None, None, lambda limited=limited: limited) == [timing.BLOCK_SECONDS]
-        assert asked == [*wanted, timing.BLOCK_SECONDS]
-    assert not watch.power_limited("GPU-of-nobody")
+def test_what_draws_much_power_settles_longer():
+    long, brief = timing.LONG_SETTLING_SECONDS, timing.SETTLING_SECONDS
+    wanted = {name: long if name == "matmul_relu" else brief for name in MEASURED}
+    assert {name: measuring.settling(Task(request(name))) for name in MEASURED} == wanted
+    assert measuring.settling(Task(request("rms_norm"), "module")) == long
+
+
+SECONDS = st.floats(1e-6, 1e-2)
+
+
+@given(host=SECONDS, one=SECONDS, kernels=SECONDS)
+def test_the_gpu_is_always_behind_the_cpu_and_rests_as_little_as_possible(host, one, kernels):
+    clearings, step = timing.needed(host, one, kernels)
+    assert kernels + clearings * one >= 1.2 * host
+    assert step == pytest.approx(max(host, kernels + clearings * one))
+    assert clearings == 1 or kernels + (clearings - 1) * one < 1.001 * timing.AHEAD * host
 
 
 def test_figures_above_a_roof_are_invalid_and_say_why():

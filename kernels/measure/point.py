@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.compare import Difference, differences
@@ -15,12 +14,13 @@ from .memory import refusal
 from .profiler import kernels_of
 from .records import SHORT, Point, Spread, Timed
 from .roofs import copy_call
-from .timing import ROUNDS, Clearing, by_events, by_graph, by_host, peak_bytes
-from .watch import disturbed, power_limited, state
+from .timing import LONG_SETTLING_SECONDS, ROUNDS, SETTLING_SECONDS, Clearing, by_events, by_graph, by_host, peak_bytes
+from .watch import disturbed, state
 
 if TYPE_CHECKING:
     import torch
 
+INTENSE = 20  # operations a byte: far above what any kernel does that only streams
 # How far a result as a whole may be from float64, against its length: for PyTorch's own implementations, which round after
 # every step (single elements of a sum over 16,384 rows in bfloat16 lie 36 of our tolerances away), and for modules.
 NORM_LIMIT = {"float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-5}
@@ -96,7 +96,7 @@ def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Poi
     copy, moved = _copy_beside(request, direction)
     calls = [one.call for one in able.values()]
     rounds = 1 if task.brief else ROUNDS
-    spreads = by_events([*calls, *([copy] if copy else [])], clear, rounds, limited=partial(power_limited, gpu.uuid))
+    spreads = by_events([*calls, *([copy] if copy else [])], clear, rounds, settling(task))
     after = state(gpu.uuid)
     progress(done := done + 1, steps)
     ours = dict(zip(able, spreads, strict=False)).get("triton", spreads[-1] if spreads else None)
@@ -113,6 +113,15 @@ def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Poi
         after=after,
         notes=disturbed(before, after),
     )
+
+
+def settling(task: Task) -> float:
+    """Seconds until the card's power and clock are those of this work: longer where there is much arithmetic for every byte."""
+    traffic = ways.traffic(task.request, task.direction)
+    if traffic is None:  # a module, with a matmul in it
+        return LONG_SETTLING_SECONDS
+    moved = sum(step.moved for step in traffic.fused)
+    return LONG_SETTLING_SECONDS if traffic.operations > INTENSE * moved else SETTLING_SECONDS
 
 
 def _checked(request: Request, direction: str, way: str, inputs: Mapping[str, torch.Tensor]) -> tuple[Timed, ways.Ready | None]:

@@ -8,8 +8,7 @@ from functools import partial
 from ..language import triton
 from ..runtime.device import Gpu
 from .records import Roofs
-from .timing import Clearing, by_events, by_host, captured, replay, warm
-from .watch import power_limited
+from .timing import LONG_SETTLING_SECONDS, Clearing, by_events, by_host, captured, replay, warm
 
 # Operations a multiprocessor does in one clock, a multiply-add counted as two. float32: lanes of the CUDA cores (CUDA C++
 # Programming Guide, arithmetic instructions, results per clock). 16 bits with a float32 sum: dense tensor cores, from the
@@ -51,7 +50,7 @@ def measured(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:
         bandwidth=known.bandwidth,
         copy=_copy(clear),
         operations=known.operations,
-        operations_measured=_matmuls(gpu, dtypes, clear),
+        operations_measured=_matmuls(dtypes, clear),
         launch=_empty_launch(),
         host_launch=by_host(lambda: empty_kernel[(1,)]()).median,
         formula=known.formula,
@@ -76,7 +75,7 @@ def _copy(clear: Clearing) -> float:
     return moved / by_events([call], clear)[0].median
 
 
-def _matmuls(gpu: Gpu, dtypes: tuple[str, ...], clear: Clearing) -> Mapping[str, float]:
+def _matmuls(dtypes: tuple[str, ...], clear: Clearing) -> Mapping[str, float]:
     import torch
 
     found = {}
@@ -84,8 +83,7 @@ def _matmuls(gpu: Gpu, dtypes: tuple[str, ...], clear: Clearing) -> Mapping[str,
         size = MATMUL[dtype]
         a, b = (torch.randn(size, size, device="cuda", dtype=getattr(torch, dtype)) for _ in range(2))
         out = torch.empty_like(a)
-        product = partial(torch.mm, a, b, out=out)
-        (time,) = by_events([product], clear, limited=partial(power_limited, gpu.uuid))
+        (time,) = by_events([partial(torch.mm, a, b, out=out)], clear, settling=LONG_SETTLING_SECONDS)
         found[dtype] = 2 * size**3 / time.median
     return found
 

@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     import torch
 
 METHOD = (
-    "method 3: checked against float64 first; warmed up until two batches agree within 2 % or for 0.3 s; then 3 rounds "
-    "(1 in a sweep) over all implementations, the order reversed every other round, of 100 ms to settle (500 more where power "
-    "limits the clock) and 60 ms of samples each. Before a sample 256 MiB are zeroed, which clears the L2 cache. events: time "
-    "between two events around the call. graph: clearing and call captured together, the clearing's own time taken off. host: "
-    "until the call returns, the GPU idle. Outputs are allocated by PyTorch's caching allocator within the call. Inputs are "
-    "seeded noise."
+    "method 4: checked against float64 first; warmed up until two batches agree within 2 % or for 0.3 s; then 3 rounds "
+    "(1 in a sweep) over all implementations, the order reversed every other round, of 100 ms to settle (400 for a matrix "
+    "product, which is held by the card's power) and 60 ms of samples each, without a pause. Before a sample 256 MiB are "
+    "zeroed, which clears the L2 cache. events: time between two events around the call. graph: clearing and call captured "
+    "together, the clearing's own time taken off. host: until the call returns, the GPU idle. Outputs are allocated by "
+    "PyTorch's caching allocator within the call. Inputs are seeded noise."
 )
 CLEARED_BYTES = 2**28
 WARM_SECONDS = 0.3
 ROUNDS = 3
 SETTLING_SECONDS, BLOCK_SECONDS = 0.1, 0.06
-# An H200 that starts a bfloat16 matmul keeps its highest clock for 0.1 to 0.2 s before it falls to what 700 W allow.
-LIMITED_SECONDS = 0.5
+# An H200 that starts a bfloat16 matmul keeps its highest clock for 0.1 to 0.3 s before it falls to what 700 W allow.
+LONG_SETTLING_SECONDS = 0.4
+AHEAD = 1.25
 LEAST = 4
 IN_GRAPH = 10
 REPLAYS = 7
@@ -94,19 +95,11 @@ def warm(call: Call) -> float:
         last, count = now, max(min(int(0.03 / now), 1000), 2)
 
 
-def never() -> bool:
-    """Where nobody tells whether power limits the clock."""
-    return False
-
-
-def by_events(
-    calls: Sequence[Call], clear: Clearing, rounds: int = ROUNDS, limited: Callable[[], bool] = never
-) -> list[Spread]:
+def by_events(calls: Sequence[Call], clear: Clearing, rounds: int = ROUNDS, settling: float = SETTLING_SECONDS) -> list[Spread]:
     """The time between two events around each call; one spread a call, from blocks of samples that alternate.
 
-    `limited` tells whether power limits the clock right now. Every block runs for a while before its samples count, so that
-    clocks and power are those of this call alone: a matmul that
-    takes turns with lighter kernels sample by sample runs 10 % faster than one that runs on its own (H200, 700 W).
+    Every block runs for `settling` seconds before its samples count, so that clocks and power are those of this call alone:
+    a matmul that takes turns with lighter kernels sample by sample runs 10 % faster than one on its own (H200, 700 W).
     """
     found: list[list[float]] = [[] for _ in calls]
     paces = [_pace(call, clear) for call in calls]
@@ -114,58 +107,71 @@ def by_events(
         for number in range(rounds):
             places = list(range(len(calls)))
             for place in places if number % 2 == 0 else reversed(places):
-                found[place] += _settled(calls[place], clear, paces[place], limited)
+                found[place] += _block(calls[place], clear, paces[place], settling)
     return [spread(samples) for samples in found]
-
-
-def _settled(call: Call, clear: Clearing, pace: _Pace, limited: Callable[[], bool]) -> list[float]:
-    """Samples of one call, once clock and power are those of this call."""
-    _block(call, clear, pace, SETTLING_SECONDS)
-    if limited():
-        _block(call, clear, pace, LIMITED_SECONDS)
-    return _block(call, clear, pace, BLOCK_SECONDS)
 
 
 @dataclass(frozen=True)
 class _Pace:
-    """How samples follow each other: clearings before each, before the first of many, and seconds from one to the next."""
+    """How samples follow each other: clearings before each, and seconds from one to the next."""
 
     clearings: int
-    head: int
     seconds: float
 
 
 def _pace(call: Call, clear: Clearing) -> _Pace:
-    """So many clearings that the GPU is always behind the CPU, and no wait for a launch is timed; one wherever that is enough.
+    """So many clearings that the CPU runs ahead of the GPU, and no wait for a launch is timed; one wherever that is enough.
 
     More of them than needed let the GPU rest: a matmul at the power limit then seems 10 % faster (H200).
     """
+    warm(call)
+    host = by_host(lambda: _sample(call, clear, 1), 10).median
+    one = _seconds_of_clearing(clear)
+    most = ceil(3 * host / one)
+    kernels = spread(_block(call, clear, _Pace(most, 1.0), 0.0)).median
+    return _Pace(*needed(host, one, kernels))
+
+
+def needed(host: float, one: float, kernels: float) -> tuple[int, float]:
+    """(clearings, seconds from sample to sample), from seconds that the CPU, a clearing and the call's kernels take."""
+    clearings = max(1, ceil((AHEAD * host - kernels) / one))
+    return clearings, max(host, kernels + clearings * one)
+
+
+def _seconds_of_clearing(clear: Clearing, times: int = 10) -> float:
     import torch
 
-    each = warm(call)
-    host = by_host(call, 10).median
-    one = by_host(lambda: (clear(), torch.cuda.synchronize()), 5).median
-    kernels = each if each > 1.3 * host else 0.0  # where launching takes as long, how long they take is not known yet
-    clearings = max(1, ceil((1.5 * host - kernels) / one))
-    return _Pace(clearings, 1 + ceil(3 * host / one), max(each, host) + clearings * one)
-
-
-def _block(call: Call, clear: Clearing, pace: _Pace, seconds: float) -> list[float]:
-    """Samples of one call for about so long, four at least."""
-    import torch
-
-    count = max(LEAST, int(seconds / pace.seconds))
-    pairs = [tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in range(count)]
-    for _ in range(pace.head):
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    clear()
+    start.record()
+    for _ in range(times):
         clear()
-    for start, end in pairs:
-        for _ in range(pace.clearings):
-            clear()
-        start.record()
-        call()
-        end.record()
+    end.record()
     torch.cuda.synchronize()
-    return [start.elapsed_time(end) / 1000 for start, end in pairs]
+    return start.elapsed_time(end) / 1000 / times
+
+
+def _sample(call: Call, clear: Clearing, clearings: int) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+    """One sample, launched: the events before and after the call."""
+    import torch
+
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for _ in range(clearings):
+        clear()
+    start.record()
+    call()
+    end.record()
+    return start, end
+
+
+def _block(call: Call, clear: Clearing, pace: _Pace, settling: float) -> list[float]:
+    """Samples of one call for `BLOCK_SECONDS`, four at least, after others for `settling` seconds, which do not count."""
+    import torch
+
+    before, count = int(settling / pace.seconds), max(LEAST, int(BLOCK_SECONDS / pace.seconds))
+    pairs = [_sample(call, clear, pace.clearings) for _ in range(before + count)]
+    torch.cuda.synchronize()
+    return [start.elapsed_time(end) / 1000 for start, end in pairs[before:]]
 
 
 def by_graph(call: Call, clear: Clearing) -> Spread | None:

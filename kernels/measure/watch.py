@@ -46,11 +46,6 @@ def state(uuid: str | None) -> State:
     )
 
 
-def power_limited(uuid: str | None) -> bool:
-    """Whether the GPU's power limit holds its clock back right now."""
-    return REASONS[0x04] in state(uuid).throttled
-
-
 def held_back(bits: int) -> tuple[str, ...]:
     """The reasons in a mask of NVML's, in words."""
     return tuple(words for bit, words in REASONS.items() if bits & bit)
