@@ -72,13 +72,10 @@ def test_a_wrong_kernel_gets_no_time(device):
     assert point.way("pytorch").kernel
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [("vector_add", "float32"), ("rms_norm", "float32"), ("softmax", "float32"), ("matmul_relu", "bfloat16")],
-)
-def test_a_bare_script_measures_the_same(device, name, dtype):
+@pytest.mark.parametrize("name", ["vector_add", "rms_norm", "softmax"])
+def test_a_bare_script_measures_the_same(device, name):
     """Within 2 % above 100 us: `triton.testing.do_bench` medians of the same launch."""
-    ours, theirs = device.call(on_gpu.against_do_bench, request(name, dtype, whole=True), GPUS[0], seconds=300)
+    ours, theirs = device.call(on_gpu.against_do_bench, request(name, whole=True), GPUS[0], seconds=300)
     assert theirs > 100e-6
     assert abs(ours / theirs - 1) < 0.02
 
@@ -94,7 +91,7 @@ def test_counters_agree_with_the_formula(device):
 
 
 def test_the_page_measures():
-    app = fusion(operator="vector_add", n_elements=str(2**24))
+    app = fusion(operator="vector_add", n_elements=str(2**28))
     checked(app.button(key="fusion.go").click().run())
     campaign = app.session_state["fusion.campaign"]
     text = words(waited(app, 120))
