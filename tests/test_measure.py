@@ -350,9 +350,10 @@ def test_times_that_cannot_be_give_no_ratio():
 def test_the_share_of_the_copy_is_one_figure():
     """What the explanation says is what stands in the row of figures: against the copy beside it, of as many bytes."""
     run, found = recorded("RMSNorm, backward, bfloat16")
-    share = (
-        verdicts.moved_by(found.way("triton"), ways.traffic(found.request, "backward")) / 284.38e-6 / (822116352 / 197.024e-6)
-    )
+    ours, formula = found.way("triton"), ways.traffic(found.request, "backward")
+    share = verdicts.moved_by(ours, formula) / ours.events.median / (found.copy_bytes / found.copy.median)
+    quiet = dataclasses.replace(ours, host=ours.kernel)
+    found = dataclasses.replace(found, timed=tuple(quiet if one is ours else one for one in found.timed))
     assert f"runs at {share:.0%} of the copy's speed" in " ".join(verdicts.explanation(found, run.roofs))
 
 

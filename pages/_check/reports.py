@@ -22,7 +22,7 @@ def names() -> dict[str, str]:
     found = {LATEST: "this session's check" if running.current() else "a recorded one, until you check"}
     for name, one in _recorded().items():
         count = f"{len(one.cards)} × " if len(one.cards) > 1 else ""
-        found[name] = f"recorded: {count}{one.cards[0].name}, {one.made[:10]}" if one.cards else name
+        found[name] = f"recorded: {count}{one.cards[0].name.removeprefix('NVIDIA ')}, {one.made[:10]}" if one.cards else name
     for path, report in history.listed(history.default_folder())[0][:MOST]:
         title = f"{report.made[:16].replace('T', ' ')} {report.cards[0].name if report.cards else ''}"
         # Streamlit tells options apart by what is shown of them.
