@@ -19,13 +19,13 @@ MOST = 20
 
 def names() -> dict[str, str]:
     """The names of reports as they stand in the URL, with what a person reads."""
-    found = {LATEST: "this session's check" if running.current() else "a recorded one, until you check"}
+    # Always the same words: Streamlit tells options apart by what is shown of them.
+    found = {LATEST: "this session's, or recorded"}
     for name, one in _recorded().items():
         count = f"{len(one.cards)} × " if len(one.cards) > 1 else ""
         found[name] = f"recorded: {count}{one.cards[0].name.removeprefix('NVIDIA ')}, {one.made[:10]}" if one.cards else name
     for path, report in history.listed(history.default_folder())[0][:MOST]:
         title = f"{report.made[:16].replace('T', ' ')} {report.cards[0].name if report.cards else ''}"
-        # Streamlit tells options apart by what is shown of them.
         found[path.name] = title if title not in found.values() else f"{title}, {path.stem}"
     if (kept := state.settings.report) not in found:
         found[kept] = kept
