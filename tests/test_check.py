@@ -15,6 +15,7 @@ from kernels.check import values as v
 from kernels.check.driver import Machine
 from kernels.check.sustained import Load
 from kernels.check.values import FAIL, NOT_MEASURED, PASS, WARN
+from kernels.check.worker import Context
 from kernels.measure.records import State
 from kernels.measure.watch import held_back
 from kernels.runtime.device import Gpu, Target, find_target
@@ -403,6 +404,17 @@ def test_a_call_that_changes_its_mind_or_gives_nan():
     assert "sum 1 times" in found.said
     assert truth.same_bits({"sum": lambda: torch.full((2,), float("nan"))}).status == FAIL
     assert truth.same_bits({"sum": lambda: torch.ones(2)}).status == PASS
+
+
+def test_repeats_of_an_older_triton_say_what_was_left_out(monkeypatch):
+    import torch
+
+    noise = torch.randn
+    monkeypatch.setattr(torch, "randn", lambda *sizes, device, dtype: noise(8, 8))
+    monkeypatch.setitem(sys.modules, "kernels.softmax", None)
+    (found,) = truth.repeats(Context())
+    assert found.status == PASS
+    assert found.said.startswith("cuBLAS: the same 20 times; none of Triton's, whose kernels cannot be loaded here (Module")
 
 
 def test_compiling_tells_which_half_failed(monkeypatch):
