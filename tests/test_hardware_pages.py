@@ -145,7 +145,7 @@ def test_a_recorded_schedule_is_shown_and_another_ones_is_said(tmp_path, monkeyp
         text = words(page(n_elements=str(2**24)))
         assert "Each SM ran 4,096 programs, at most 2 at once" in text
         assert "recorded on A test's GPU, 2026-01-01" in text
-        assert "Reading the clock costs time: 1 µs without and 2 µs with it, 26 and 30 registers" in text
+        assert "Reading the clock costs time: a launch takes 1 µs without and 2 µs with it, 26 and 30 registers" in text
         assert "Not these sizes, but n_elements = 16,777,216, float32." in words(page(n_elements="999"))
         assert "No schedule of this operator" in words(page(operator="softmax"))
     finally:
@@ -295,6 +295,17 @@ def test_a_launch_confirms_the_layout_and_shows_its_schedule(attached):
     assert "Each SM ran 16 programs, at most 1 at once" in text
     assert "measured on A test's GPU" in text
     assert "Not these sizes" not in text
+
+
+def test_starts_that_crowd_get_a_time_axis_of_their_own_and_it_is_said():
+    starts = np.array([0, 32, 64, 96])
+    for span, drawn in ((120, 120), (3_000_000, 101)):
+        assert hardware_schedule.drawn_span(starts, span) == drawn
+        axis = hardware_schedule.order_figure(starts, span, theme.style())["layout"]["xaxis"]
+        assert axis["range"][1] == pytest.approx(drawn / 1e3)
+        assert axis["ticksuffix"] == " µs"
+    assert "The lower picture has only the first" in words(page(operator="rms_norm_backward"))
+    assert "The lower picture has only" not in words(page(operator="matmul_relu"))
 
 
 def test_a_launch_that_differs_from_the_layout_says_so(attached):

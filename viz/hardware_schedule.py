@@ -57,9 +57,9 @@ def windows_figure(running: np.ndarray, wave: np.ndarray, span: int, style: Styl
 
 def order_figure(starts: np.ndarray, span: int, style: Style, height: float = 120) -> Figure:
     """When each program started: a point a program, program numbers upwards; starts that crowd get a time axis of their own."""
-    latest = int(starts.max())
-    drawn = span if latest > span / 2 else max(math.ceil(latest * 1.05), 1)
-    unit, factor = time_unit(span)
+    drawn = drawn_span(starts, span)
+    unit, factor = time_unit(drawn)
+    first = -0.01 * drawn / factor if drawn < span else 0
     step = max(math.ceil(starts.size / MOST_POINTS), 1)
     number = np.arange(0, starts.size, step)
     points = {
@@ -75,7 +75,7 @@ def order_figure(starts: np.ndarray, span: int, style: Style, height: float = 12
         [points],
         style,
         height=height,
-        xaxis=bare_axis(style, range=[-0.01 * drawn / factor, drawn / factor], nticks=6, ticksuffix=f" {unit}", tickangle=0),
+        xaxis=bare_axis(style, range=[first, drawn / factor], nticks=6, ticksuffix=f" {unit}", tickangle=0),
         yaxis=bare_axis(
             style,
             range=[-0.06 * last - 1, last * 1.06 + 1],
@@ -85,6 +85,12 @@ def order_figure(starts: np.ndarray, span: int, style: Style, height: float = 12
         ),
         margin={"l": style.px(MARGIN), "r": style.px(22), "t": style.px(9), "b": style.px(26)},
     )
+
+
+def drawn_span(starts: np.ndarray, span: int) -> int:
+    """Nanoseconds that the picture of the starts has: the launch's, or only as long as programs start where that is short."""
+    latest = int(starts.max())
+    return span if latest > span / 2 else max(math.ceil(latest * 1.05), 1)
 
 
 def time_unit(span: int) -> tuple[str, float]:

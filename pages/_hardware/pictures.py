@@ -198,9 +198,12 @@ def _scheduled(found: look.Seen, chip: Chip) -> str:
     cost = one.cost
     slower = f"{seconds_text(cost.plain)} without and {seconds_text(cost.instrumented)} with it"
     registers = f"{cost.plain_registers} and {cost.instrumented_registers} registers"
-    clock = f"Reading the clock costs time: {slower}, {registers}; the timer ticks in {one.tick} ns."
+    costs = "costs time" if cost.instrumented > cost.plain else "costs nothing that can be measured"
+    clock = f"Reading the clock {costs}: a launch takes {slower}, {registers}; the timer ticks in {one.tick} ns."
+    drawn = hardware_schedule.drawn_span(one.starts, one.span)
+    zoomed = f"The lower picture has only the first {seconds_text(drawn / 1e9)}. " if drawn < one.span else ""
     return (
         f"{instead}{dark} ran <b>{each}</b> {programs}, at most <b>{one.together()}</b> at once, in "
         f"{seconds_text(one.span / 1e9)}; for the last {seconds_text(one.tail() / 1e9)} one SM or more had nothing left to do. "
-        f"{tag} {clock}"
+        f"{zoomed}{tag} {clock}"
     )
