@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..measure.timing import batch_seconds
 from . import judge, nvml
-from .physics import batch_seconds
 from .values import NOT_MEASURED, PASS, Result
 from .worker import Context
 

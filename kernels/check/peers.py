@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..measure.timing import batch_seconds
 from ..runtime.device import attached
 from . import judge, nvml
 from .failures import known
-from .physics import batch_seconds
 from .truth import RAGGED, ragged_add
 from .values import FAIL, NOT_MEASURED, PASS, Result, worst
 from .worker import Context

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..measure import timing
 from ..measure.records import State
+from ..measure.timing import batch_seconds
 from ..measure.watch import state
 from ..runtime.device import Gpu
 from . import facts, judge
@@ -136,19 +137,6 @@ class Watched:
         """The mean clock of the multiprocessors after the first fifth, hertz."""
         clocks = [one.sm_clock for _, one in self.samples[len(self.samples) // 5 :] if one.sm_clock]
         return sum(clocks) / len(clocks) if clocks else None
-
-
-def batch_seconds(call: Callable[[], Any], count: int) -> float:
-    """Seconds a call takes in a row of so many, on the GPU's clock."""
-    import torch
-
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(count):
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end) / 1000 / count
 
 
 def matmul(context: Context) -> Iterator[Result]:

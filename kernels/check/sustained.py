@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..measure.records import State
+from ..measure.timing import batch_seconds
 from . import nvml
 from .failures import known
-from .physics import MATMUL_SIZES, Watched, batch_seconds
+from .physics import MATMUL_SIZES, Watched
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Result
 from .worker import Context
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import operators
@@ -87,11 +87,8 @@ def _runs(folder: Path, ends: float, *, again: bool) -> int:
             continue
         with tempfile.TemporaryDirectory() as made:
             code = max(code, bench.main([*one.arguments, "--folder", made]))
-            for path in Path(made).glob("*.json"):
-                found = json.loads(path.read_text())
-                found["device"]["uuid"] = None
-                (folder / "runs").mkdir(parents=True, exist_ok=True)
-                (folder / "runs" / path.name).write_text(json.dumps(found, indent=1) + "\n")
+            for _, run in runs.listed(Path(made))[0]:
+                runs.save(replace(run, device=replace(run.device, uuid=None)), folder / "runs")
     return code
 
 

@@ -126,7 +126,8 @@ def _pace(call: Call, clear: Clearing) -> _Pace:
     """
     warm(call)
     host = by_host(lambda: _sample(call, clear, 1), 10).median
-    one = _seconds_of_clearing(clear)
+    clear()
+    one = batch_seconds(clear, 10)
     most = ceil(3 * host / one)
     kernels = spread(_block(call, clear, _Pace(most, 1.0), 0.0)).median
     return _Pace(*needed(host, one, kernels))
@@ -138,17 +139,17 @@ def needed(host: float, one: float, kernels: float) -> tuple[int, float]:
     return clearings, max(host, kernels + clearings * one)
 
 
-def _seconds_of_clearing(clear: Clearing, times: int = 10) -> float:
+def batch_seconds(call: Call, count: int) -> float:
+    """Seconds a call takes in a row of so many, on the GPU's clock."""
     import torch
 
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    clear()
     start.record()
-    for _ in range(times):
-        clear()
+    for _ in range(count):
+        call()
     end.record()
     torch.cuda.synchronize()
-    return start.elapsed_time(end) / 1000 / times
+    return start.elapsed_time(end) / 1000 / count
 
 
 def _sample(call: Call, clear: Clearing, clearings: int) -> tuple[torch.cuda.Event, torch.cuda.Event]:
@@ -205,14 +206,7 @@ def captured(call: Call, times: int = IN_GRAPH) -> torch.cuda.CUDAGraph:
 
 def replay(graph: torch.cuda.CUDAGraph) -> float:
     """Seconds that one replay takes on the GPU."""
-    import torch
-
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    graph.replay()
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end) / 1000
+    return batch_seconds(graph.replay, 1)
 
 
 def by_host(call: Call, count: int = 30) -> Spread:
