@@ -2,4 +2,15 @@
 
 import os
 
+import pytest
+
+from .lanes import is_fast
+
 os.environ["TRITON_INTERPRET"] = "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Marks the tests of the fast lane."""
+    for item in items:
+        if is_fast(item):
+            item.add_marker("fast")

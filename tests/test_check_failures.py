@@ -12,6 +12,8 @@ import pytest
 
 from kernels.check.failures import FAILURES, explain
 
+from .limits import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -24,14 +26,14 @@ def first(text: str) -> int:
 def said_by(code: str, **environment: str) -> str:
     """What a Python process that fails writes to standard error."""
     full = {**os.environ, "TRITON_INTERPRET": "0", **environment}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=full, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=full, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0, done.stdout
     return done.stderr
 
 
 def compiler(*arguments: str) -> str:
     gcc = shutil.which("gcc") or pytest.skip("no gcc")
-    return subprocess.run([gcc, *arguments], capture_output=True, text=True, timeout=60).stderr
+    return subprocess.run([gcc, *arguments], capture_output=True, text=True, timeout=PATIENCE).stderr
 
 
 def bundled_ptxas() -> str:
@@ -50,7 +52,7 @@ def test_01_ptxas_does_not_know_the_gpu(tmp_path):
         [bundled_ptxas(), "--gpu-name=sm_999", str(tmp_path / "a.ptx")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         cwd=tmp_path,
     )
     assert first(done.stdout + done.stderr) == 1
@@ -128,7 +130,11 @@ def test_09_the_driver_cannot_load():
 def test_10_an_old_ptxas(tmp_path):
     (tmp_path / "a.ptx").write_text(PTX.format(version="99.0"))
     done = subprocess.run(
-        [bundled_ptxas(), "--gpu-name=sm_90", str(tmp_path / "a.ptx")], capture_output=True, text=True, timeout=60, cwd=tmp_path
+        [bundled_ptxas(), "--gpu-name=sm_90", str(tmp_path / "a.ptx")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=tmp_path,
     )
     assert first(done.stdout + done.stderr) == 10
 
@@ -270,7 +276,7 @@ def command(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         input=given,
     )
 

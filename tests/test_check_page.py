@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import plotly.graph_objects as go
@@ -17,6 +16,7 @@ from pages._check.state import Settings, read, write
 from viz import check as viz
 from viz import theme
 
+from .limits import PATIENCE, until
 from .test_check import CARD, one, report
 from .test_check_reports import LOAD, SWEEP, two_cards
 from .test_pages import ROOT, checked, words
@@ -34,7 +34,7 @@ def nothing_kept(monkeypatch, tmp_path):
 
 
 def page(**texts: str) -> AppTest:
-    app = checked(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run())
+    app = checked(AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run())
     app.switch_page("pages/check.py")
     app.query_params.clear()
     for name, value in texts.items():
@@ -42,10 +42,8 @@ def page(**texts: str) -> AppTest:
     return checked(app.run())
 
 
-def finished(app: AppTest, seconds: float = 90) -> AppTest:
-    ends = time.monotonic() + seconds
-    while app.session_state["check.running"].alive and time.monotonic() < ends:
-        time.sleep(0.1)
+def finished(app: AppTest) -> AppTest:
+    until(lambda: not app.session_state["check.running"].alive, every=0.1)
     return checked(app.run())
 
 
@@ -80,9 +78,7 @@ def test_results_are_there_while_it_runs_and_cancel_keeps_them(monkeypatch):
     app = page()
     app.button(key="check.go").click().run()
     running = app.session_state["check.running"]
-    ends = time.monotonic() + 30
-    while len(running.session.results) < 6 and time.monotonic() < ends:
-        time.sleep(0.05)
+    until(lambda: len(running.session.results) >= 6)
     text = words(checked(app.run()))
     assert "Checking" in text
     assert "C compiler" in text

@@ -17,12 +17,13 @@ from pages._compiler import compiling, state
 from viz import compiler, theme
 from viz.listing import TINTS, message_pane
 
+from .limits import PATIENCE
 from .test_pages import ROOT, checked, words
 from .test_viz import contrast
 
 
 def page(**texts: object) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "compiler.py"), default_timeout=90)
+    app = AppTest.from_file(str(ROOT / "pages" / "compiler.py"), default_timeout=PATIENCE)
     app.session_state["entered"] = True
     for name, value in texts.items():
         app.query_params[name] = str(value)
@@ -136,17 +137,6 @@ def test_a_link_makes_the_same_settings_again():
         assert state.read(state.write(settings)) == (settings, ())
 
 
-def test_a_page_of_a_kernel_that_is_cached_takes_less_than_300_ms():
-    app = page(n_elements=98432)
-    times = []
-    for block in (512, 1024, 512, 1024, 512, 1024):
-        widget(app, "number_input", "BLOCK_SIZE").set_value(block)
-        start = time.perf_counter()
-        checked(app.run())
-        times.append(time.perf_counter() - start)
-    assert sorted(times)[len(times) // 2] < 0.3, times
-
-
 @pytest.mark.parametrize("style", [theme.style(), theme.style(dark=True)], ids=["light", "dark"])
 def test_text_keeps_its_contrast_on_the_tints(style):
     for light, dark in TINTS:
@@ -198,7 +188,7 @@ def crash(*_: object) -> None:
 
 
 def test_it_starts_with_what_was_launched():
-    app = AppTest.from_file(str(ROOT / "pages" / "compiler.py"), default_timeout=90)
+    app = AppTest.from_file(str(ROOT / "pages" / "compiler.py"), default_timeout=PATIENCE)
     app.session_state["entered"] = True
     app.session_state["launch.settings"], _ = corrected({"operator": "softmax", "rows": "6", "columns": "781", "program": "3"})
     checked(app.run())
@@ -221,7 +211,7 @@ def test_without_triton_the_kernel_can_be_read(tmp_path):
     (tmp_path / "triton.py").write_text("raise ImportError('no wheel for this platform')")
     code = (
         "from streamlit.testing.v1 import AppTest\n"
-        "app = AppTest.from_file('pages/compiler.py', default_timeout=60)\n"
+        f"app = AppTest.from_file('pages/compiler.py', default_timeout={PATIENCE})\n"
         "app.session_state['entered'] = True\n"
         "app.run()\n"
         "assert not app.exception, app.exception\n"
@@ -233,5 +223,7 @@ def test_without_triton_the_kernel_can_be_read(tmp_path):
         "print('fine')"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.stdout.strip().endswith("fine"), done.stderr[-2000:]

@@ -6,7 +6,6 @@ import importlib
 import json
 import pkgutil
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -23,6 +22,7 @@ from pages._fusion.found import _along
 from pages._fusion.state import comparable, read, write
 from pages._launch import tracing
 
+from .limits import PATIENCE, until
 from .test_measure import H200, Pretender
 from .test_pages import ROOT, chart, checked, words
 
@@ -31,7 +31,7 @@ MEASURED = [name for name, operator in operators().items() if operator.measured]
 
 def opened(name: str, **texts: str) -> AppTest:
     """A page of the app, as a link opens it."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     app.switch_page(f"pages/{name}.py")
     app.query_params.clear()
     for key, value in texts.items():
@@ -258,11 +258,9 @@ class Pretending:
         raise WorkerError("not here")
 
 
-def waited(app: AppTest, seconds: float = 20) -> AppTest:
+def waited(app: AppTest) -> AppTest:
     campaign: Campaign = app.session_state["fusion.campaign"]
-    ends = time.monotonic() + seconds
-    while campaign.state == "running" and time.monotonic() < ends:
-        time.sleep(0.02)
+    until(lambda: campaign.state != "running")
     return checked(app.run())
 
 

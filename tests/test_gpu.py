@@ -19,6 +19,7 @@ from kernels.runtime.trace import trace
 from kernels.runtime.workers import WorkerError, Workers
 
 from . import on_gpu
+from .limits import PATIENCE
 from .test_operators import SHAPES, request
 from .test_pages import field, launched, page, words
 
@@ -188,6 +189,6 @@ def test_scripts_run_on_the_gpu(operator, tmp_path):
     file = tmp_path / "launch.py"
     file.write_text(script(Request(operator.name, problem, operator.tiling(problem))))
     environment = {**os.environ, "TRITON_INTERPRET": "0"}
-    done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("max |difference| from float64") == len(operator.outputs)

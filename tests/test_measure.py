@@ -27,6 +27,8 @@ from kernels.runtime.device import Gpu, find_target
 from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
 
+from .limits import until
+
 MEASURED = [name for name, operator in operators().items() if operator.measured]
 H200 = Gpu(
     index=0,
@@ -615,11 +617,8 @@ class Pretender:
 
 
 def finished(campaign: Campaign) -> Campaign:
-    for _ in range(500):
-        if campaign.state != "running":
-            return campaign
-        threading.Event().wait(0.01)
-    raise AssertionError("the campaign does not end")
+    until(lambda: campaign.state != "running")
+    return campaign
 
 
 def test_a_campaign_gives_a_run_and_a_failing_point_is_a_labelled_gap():
@@ -646,8 +645,7 @@ def test_stopping_a_campaign_keeps_what_is_there():
     worker = Pretender()
     worker.hold = threading.Event()
     campaign = Campaign(worker, H200, sweep.tasks(Task(request()), "rows", H200.target), "rows")
-    while not campaign.points:
-        threading.Event().wait(0.01)
+    until(lambda: campaign.points)
     campaign.stop()
     assert finished(campaign).state == "stopped"
     assert len(campaign.points) == 1
