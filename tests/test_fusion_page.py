@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
+import re
 import threading
 from dataclasses import replace
 
@@ -114,6 +115,7 @@ def test_every_tab_of_every_operator_can_be_opened(name, tab):
     app = fusion(operator=name)
     app.session_state["fusion.tabs"] = tab
     checked(app.run())
+    assert app.get("plotly_chart")
     if tab == "Other ways":
         assert {"PyTorch, as written", "Triton"} <= set(chart(app, "ways")["layout"]["yaxis"]["ticktext"]) | {"Triton"}
 
@@ -401,12 +403,17 @@ EXTREMES = [
 ]
 
 
+# Why nothing of such a size can be measured: it does not fit, or Triton takes no such block.
+REFUSED = r"It needs about [\d,.]+ [GT]B, and the GPU has 150 GB\.|power of (two|2)"
+
+
 @pytest.mark.parametrize("tab", ["Sweep", "Take it along"])
 @pytest.mark.parametrize("texts", EXTREMES, ids=str)
 def test_extreme_sizes_leave_sentences(texts, tab):
     app = fusion(**texts)
     app.session_state["fusion.tabs"] = tab
     checked(app.run())
+    assert "No times: nothing was measured or recorded of exactly this." in words(app)
 
 
 @pytest.mark.parametrize("seconds", [1e-4, 1e-12, 0.0, -1e-9])
@@ -415,6 +422,7 @@ def test_extreme_sizes_and_impossible_times_leave_sentences_in_every_tab(texts, 
     pretending.seconds = seconds
     app = fusion(**texts)
     if app.button(key="fusion.go").disabled:
+        assert re.search(REFUSED, f"{' '.join(one.value for one in app.caption)} {words(app)}")
         return
     checked(app.button(key="fusion.go").click().run())
     app = waited(app)

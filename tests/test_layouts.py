@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 
 from kernels import DTYPES, Numbers, Problem, Tiling, operators
 from kernels.inside.hardware_jobs import analysis_job
@@ -20,6 +20,7 @@ from kernels.runtime.workers import Workers
 
 from . import hardware_tasks
 from .limits import PATIENCE
+from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 ONE = "#ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>"
@@ -114,7 +115,7 @@ def blocked(draw) -> tuple[Blocked, tuple[int, ...]]:
 
 
 @given(strategies.composite(lambda draw: blocked(draw))())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_element_has_one_owner_in_every_copy(made):
     layout, shape = made
     found = owners(layout, shape)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels import Numbers, Problem, find, operators
@@ -28,6 +28,7 @@ from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
 
 from .limits import until
+from .properties import examples
 
 MEASURED = [name for name, operator in operators().items() if operator.measured]
 H200 = Gpu(
@@ -433,7 +434,7 @@ def test_every_axis_can_be_swept_and_keeps_the_rest(name):
 
 
 @given(st.integers(2**20, 2**40))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_fits_fits_and_one_more_does_not(free):
     wanted = request("vector_add", n_elements=2**36)
     smaller = memory.fitting(wanted, "forward", free)

@@ -252,7 +252,9 @@ def test_a_long_loop_is_shown_at_once_and_finished_afterwards():
 def test_extreme_sizes_never_give_a_traceback(operator, sizes, monkeypatch):
     monkeypatch.setattr("pages._launch.tracing.ALL_SECONDS", 1.0)
     values = {"zero": "0", "one": "1", "huge": str(2**40)}
-    page(operator=operator, **{size.name: values[sizes] for size in operators()[operator].sizes})
+    app = page(operator=operator, **{size.name: values[sizes] for size in operators()[operator].sizes})
+    request = app.session_state["launch.settings"].request
+    assert request.description.story(request.problem, request.tiling).replace("**", "") in words(app)
 
 
 def test_without_triton_the_app_starts_with_arithmetic_and_shipped_pictures(tmp_path):
