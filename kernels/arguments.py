@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .language import tl, triton
-from .operator import ITEMSIZE, Launch
+from .operator import ITEMSIZE, Launch, grid_refusal
 
 if TYPE_CHECKING:
     import torch
@@ -73,12 +73,14 @@ def run(launch: Launch, **tensors: torch.Tensor) -> None:
     The interpreter computes bfloat16 as garbage (bit patterns added as integers), so there the tensors are float32 copies
     and what is stored is rounded back to bfloat16.
 
-    Raises ValueError for CPU tensors where Triton compiles for a GPU.
+    Raises ValueError for CPU tensors where Triton compiles for a GPU, and for a grid that Triton would silently not launch.
     """
     import torch
 
     if not launch.programs:
         return
+    if reason := grid_refusal(launch.grid):
+        raise ValueError(reason)
     on_cpu = [name for name, tensor in tensors.items() if tensor.device.type == "cpu"]
     slow = interpreted(launch.kernel)
     if on_cpu and not slow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..operator import Launch
+from ..operator import Launch, grid_refusal
 from .device import Target
 
 MAX_LANES = 2**20  # TRITON_MAX_TENSOR_NUMEL in triton/_utils.py
@@ -38,6 +38,8 @@ def refusal(launch: Launch, target: Target) -> str | None:
         if programs > most:
             hint = "; the axis x takes more" if axis != "x" else ""
             return f"{target.name} takes {most:,} programs along {axis}, and the grid has {programs:,}{hint}."
+    if reason := grid_refusal(launch.grid):
+        return reason
     threads = launch.num_warps * target.warp_size
     if threads > target.threads:
         return (
