@@ -287,7 +287,7 @@ class Operator:
     accumulates -- how outputs that are not final by themselves become so
     summed    -- outputs that are sums over all rows; the others are what each row makes of itself
     library   -- PyTorch's own fused operation, where there is one
-    differentiable -- the wrapper as autograd sees it; `backward` names the operator that is its backward pass
+    backward  -- the name of the operator that is the backward pass, where that is a kernel too
     measured  -- sizes at which fusion shows
     """
 
@@ -318,7 +318,6 @@ class Operator:
     accumulates: Mapping[str, str] = field(default_factory=dict)
     summed: tuple[str, ...] = ()
     library: Library | None = None
-    differentiable: Callable[..., Any] | None = None
     backward: str = ""
     measured: Numbers = field(default_factory=Numbers)
     presets: tuple[Preset, ...] = ()
