@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import alike, dtype_name, run
+from .arguments import MAX_ALONG, alike, dtype_name, run
+from .gradients import differentiable, through
 from .language import tl, triton
 from .operator import (
     ITEMSIZE,
@@ -34,9 +35,23 @@ from .operator import (
     offset_type,
     rounding,
 )
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
+
+
+BLOCKS = (
+    Size("BLOCK_M", "Rows of a tile of c.", default=16),
+    Size("BLOCK_N", "Columns of a tile of c.", default=16),
+    Size("BLOCK_K", "How far along K one turn reaches.", default=16),
+    Size(
+        "GROUP_M",
+        "0: a two-dimensional grid. Else the rows of tiles in a group of the one-dimensional order.",
+        default=0,
+    ),
+)
+TILES = (("BLOCK_M", "BLOCK_K"), ("BLOCK_K", "BLOCK_N"), ("BLOCK_M", "BLOCK_N"))  # of a, of b, of c
 
 
 def pytorch(a: "torch.Tensor", b: "torch.Tensor") -> "torch.Tensor":
@@ -111,20 +126,26 @@ def tiling(problem: Problem) -> Tiling:
     if min(problem["m"], problem["n"]) >= 1024 and ITEMSIZE[problem.dtype] == 2:
         return Tiling(Numbers(BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, GROUP_M=8), num_warps=8, num_stages=3)
     side = {name: min(max(next_power_of_2(problem[name]), 16), 64) for name in ("m", "n", "k")}
-    blocks = Numbers(BLOCK_M=side["m"], BLOCK_N=side["n"], BLOCK_K=min(side["k"], 32), GROUP_M=0)
+    group = 8 if cdiv(problem["n"], side["n"]) > MAX_ALONG else 0  # so many tiles fit along the axis x only
+    blocks = Numbers(BLOCK_M=side["m"], BLOCK_N=side["n"], BLOCK_K=min(side["k"], 32), GROUP_M=group)
     return Tiling(blocks, num_warps=4, num_stages=3)
 
 
+@differentiable(through(pytorch))
 def matmul_relu(a: "torch.Tensor", b: "torch.Tensor", tiling: Tiling | None = None) -> "torch.Tensor":
-    """relu(a @ b) of two matrices; raises ValueError where the inner lengths differ or one is not a matrix."""
+    """relu(a @ b) of two matrices. Differentiable: the backward pass is PyTorch's, which computes the product again.
+
+    Raises ValueError where the inner lengths differ or one is not a matrix, for different devices, for dtypes that are not
+    computed here, and for an illegal tiling.
+    """
     import torch
 
+    a, b = alike(a=a, b=b)
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
         raise ValueError(f"a has {tuple(a.shape)} and b has {tuple(b.shape)}: (m, k) and (k, n) are needed.")
-    a, b = alike(a=a, b=b)
     problem = Problem(Numbers(m=a.shape[0], n=b.shape[1], k=a.shape[1]), dtype_name(a))
     c = torch.empty((a.shape[0], b.shape[1]), dtype=a.dtype, device=a.device)
-    launch = plan(problem, tiling or _rule(problem))
+    launch = plan(problem, chosen(tiling, _rule(problem), BLOCKS, TILES))
     run(launch, a_ptr=a, b_ptr=b, c_ptr=c)
     return c
 
@@ -234,16 +255,7 @@ OPERATOR = Operator(
         Size("n", "Columns of b and of c.", default=48),
         Size("k", "Columns of a, rows of b: what every program walks along.", default=40, maximum=MAX_LOOPED),
     ),
-    blocks=(
-        Size("BLOCK_M", "Rows of a tile of c.", default=16),
-        Size("BLOCK_N", "Columns of a tile of c.", default=16),
-        Size("BLOCK_K", "How far along K one turn reaches.", default=16),
-        Size(
-            "GROUP_M",
-            "0: a two-dimensional grid. Else the rows of tiles in a group of the one-dimensional order.",
-            default=0,
-        ),
-    ),
+    blocks=BLOCKS,
     plan=plan,
     tiling=tiling,
     story=story,

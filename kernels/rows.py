@@ -106,6 +106,14 @@ def as_matrix(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.view(prod(tensor.shape[:-1]), tensor.shape[-1])
 
 
+def weighted(x: torch.Tensor, weight: torch.Tensor) -> None:
+    """Raises ValueError, with the shapes, unless x has rows and the weight has the length of one."""
+    if x.dim() == 0:
+        raise ValueError("x has (), which is no row: at least one dimension is needed; x.reshape(1) has one.")
+    if weight.shape != x.shape[-1:]:
+        raise ValueError(f"weight has {tuple(weight.shape)} and a row of x has {tuple(x.shape[-1:])}: one length is needed.")
+
+
 def counts(problem: Problem) -> tuple[int, int, int]:
     """Elements of the matrix, of a column and of a row; a matrix without elements has no kernels to count."""
     if not problem["rows"] or not problem["columns"]:

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..operator import Launch
+from ..operator import Launch, grid_refusal
+from ..tilings import MAX_LANES, nearest_powers
 from .device import Target
-
-MAX_LANES = 2**20  # TRITON_MAX_TENSOR_NUMEL in triton/_utils.py
-
-
-def nearest_powers(value: int, most: int) -> tuple[int, ...]:
-    """The powers of two next to `value`, from 1 to `most`; one where it is the only one."""
-    if value <= 1:
-        return (1,)
-    if value >= most:
-        return (most,)
-    below = 1 << value.bit_length() - 1
-    return (below,) if below == value else (below, 2 * below)
 
 
 def legal_values(name: str, value: int, target: Target) -> tuple[int, ...]:
@@ -38,6 +27,8 @@ def refusal(launch: Launch, target: Target) -> str | None:
         if programs > most:
             hint = "; the axis x takes more" if axis != "x" else ""
             return f"{target.name} takes {most:,} programs along {axis}, and the grid has {programs:,}{hint}."
+    if reason := grid_refusal(launch.grid):
+        return reason
     threads = launch.num_warps * target.warp_size
     if threads > target.threads:
         return (
