@@ -18,7 +18,7 @@ MOST_TEXT = 400
 FULL_BYTES = 2**20  # a kernel's files take 20 to 100 kB; below this a folder counts as full
 
 # Errors whose text is a sentence already: Triton's checks, Python's own refusals. Others are named before their text.
-_PLAIN = ("ValueError", "MemoryError", "NotImplementedError", "AssertionError", "TaskError", "EnvironmentFailure")
+_PLAIN = ("ValueError", "MemoryError", "NotImplementedError", "AssertionError", "TaskError")
 _ENDED_FROM_OUTSIDE = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)}
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 # What Triton and the programs it starts say of their environment, in RuntimeErrors and logs that carry no errno.
@@ -84,9 +84,9 @@ def signal_name(number: int) -> str:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The error, its cause, and so on; none twice."""
+    """The error, its cause, and so on, none twice; of a TaskError alone, which is a sentence already and came from afar."""
     chain = [error]
-    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+    while not isinstance(chain[-1], TaskError) and (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)
     return chain
 
@@ -135,7 +135,7 @@ def _program(error: BaseException) -> str | None:
         ended = -error.returncode if error.returncode < 0 else 0
         if ended not in _ENDED_FROM_OUTSIDE:
             return None
-        return f"{_named(error.cmd)} was ended by {signal_name(ended)}: by a person, or by the system where memory ran out; try again"
+        return f"{_named(error.cmd)} was ended by {signal_name(ended)}, by a person or since memory ran out; try again"
     if isinstance(error, subprocess.TimeoutExpired):
         return f"{_named(error.cmd)} gave no answer in {error.timeout:.0f} s; try again"
     return f"A process ended while it worked: {error}".split("\n")[0]

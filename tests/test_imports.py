@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HELPERS = {"language", "operator", "arguments", "flat", "rows", "values"}
+HELPERS = {"errors", "language", "operator", "arguments", "flat", "rows", "values"}
 
 # What a module of each folder may import of this project, and which outer packages it may never import.
 ALLOWED = {

@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from loky.process_executor import ProcessPoolExecutor
@@ -57,6 +58,11 @@ class Process(ProcessPoolExecutor):
         self._last = dict(self._processes)
 
     @property
+    def stopped(self) -> bool:
+        """Whether its process was stopped by a signal; False where the system does not tell, as on all but Linux."""
+        return any(_state(number) == "T" for number in list(self._last))
+
+    @property
     def alive(self) -> bool:
         """Whether its process runs, or was not started yet."""
         return all(process.exitcode is None for process in list(self._last.values()))
@@ -95,6 +101,13 @@ def _end_with_this_process(process: Process) -> None:
 def _end_all() -> None:
     for process in list(_running):
         process.end()
+
+
+def _state(number: int) -> str:
+    """The state of a process as one letter, proc(5); empty where it is not known."""
+    with contextlib.suppress(OSError, IndexError):
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
 
 
 def _begin(parent: int) -> None:

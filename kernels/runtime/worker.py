@@ -19,6 +19,7 @@ from .processes import Process
 
 IDLE_SECONDS = {"trace": 3600, "compile": 600, "interpret": 600, "device": 120}
 POLL_SECONDS = 0.05
+LOOK_SECONDS = 1.0  # between two looks at whether the process was stopped: twice in a row, and it is replaced
 STARTS = 3
 # Tracing and compiling leave nothing behind, so a process that dies over them is tried once more. What runs on a device, and
 # what may have filled the memory, is not started a second time by itself.
@@ -32,6 +33,10 @@ class WorkerError(EnvironmentFailure):
 
 class NoAnswerError(WorkerError):
     """A task that took longer than it may."""
+
+
+class _StoppedError(Exception):
+    """The process was stopped by a signal and will not go on by itself."""
 
 
 class Worker:
@@ -68,13 +73,18 @@ class Worker:
             for _ in range(ATTEMPTS[self._kind]):
                 process, future = self._submit(function, arguments)
                 try:
-                    return self._wait(future, seconds, checkpoint)
+                    return self._wait(process, future, seconds, checkpoint)
                 except (BrokenProcessPool, ShutdownExecutorError):
                     self._replace(process)
                     ended = process.ended_by()
+                except _StoppedError:
+                    self._replace(process)
+                    ended = "SIGSTOP"
                 except FutureTimeoutError:
                     self._replace(process)
-                    raise NoAnswerError(f"The {self._title} worker gave no answer in {seconds:.0f} s; it was restarted.") from None
+                    raise NoAnswerError(
+                        f"The {self._title} worker gave no answer in {seconds:.0f} s; it was restarted."
+                    ) from None
             raise WorkerError(self._died(ended))
         except BaseException:
             if kill and future is not None and not future.done():
@@ -122,7 +132,9 @@ class Worker:
                 return process, process.submit(function, *arguments)
             except (BrokenProcessPool, ShutdownExecutorError):
                 self._replace(process)
-        raise WorkerError(f"The {self._title} worker cannot be started: its process ends at once ({process.ended_by() or '?'}).")
+        raise WorkerError(
+            f"The {self._title} worker cannot be started: its process ends at once ({process.ended_by() or '?'})."
+        )
 
     def _current(self) -> Process:
         with self._lock:
@@ -156,15 +168,20 @@ class Worker:
             checkpoint()
 
     @staticmethod
-    def _wait(future: Future, seconds: float, checkpoint: Callable[[], object]) -> Any:
-        deadline = time.monotonic() + seconds
+    def _wait(process: Process, future: Future, seconds: float, checkpoint: Callable[[], object]) -> Any:
+        began = time.monotonic()
+        looked, stopped = began, False
         while True:
             try:
                 return future.result(timeout=POLL_SECONDS)
             except FutureTimeoutError:
-                if future.done() or time.monotonic() > deadline:
+                if future.done() or time.monotonic() > began + seconds:
                     raise
             checkpoint()
+            if time.monotonic() > looked + LOOK_SECONDS:
+                before, stopped, looked = stopped, process.stopped, time.monotonic()
+                if before and stopped:
+                    raise _StoppedError
 
     def _leave(self, place: object, future: Future | None) -> None:
         """Lets the next task in, once this one's process is free again."""

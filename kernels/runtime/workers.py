@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 
-from .lanes import Lanes
+from .lanes import Lanes as Lanes
 from .processes import environment as environment
 from .worker import NoAnswerError as NoAnswerError
 from .worker import Worker as Worker
