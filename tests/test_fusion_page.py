@@ -248,7 +248,7 @@ def pretending(monkeypatch):
 
 
 def _only_trace() -> dict:
-    return {"trace": Pretending()}
+    return {"trace": Pretending(), "trace whole": Pretending()}
 
 
 class Pretending:

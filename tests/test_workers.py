@@ -73,7 +73,7 @@ def test_a_worker_is_one_process_that_stays(workers):
 
 def test_a_killed_worker_is_replaced(workers):
     worker = workers["trace"]
-    with pytest.raises(WorkerError, match="died 3 times"):
+    with pytest.raises(WorkerError, match="ended by SIGKILL twice over this"):
         worker.call(die, seconds=PATIENCE)
     assert worker.call(sleep, 0, seconds=PATIENCE) == 0
     os.kill(worker.call(process_id, seconds=PATIENCE), signal.SIGKILL)
@@ -203,7 +203,7 @@ def test_a_turn_holds_the_line_and_ends_the_process(workers):
 
 def test_what_a_killed_worker_leaves_behind_is_not_warned_of():
     """The tracker's filter, as a fresh process reads it from the environment."""
-    from kernels.runtime import workers as module
+    from kernels.runtime import processes as module
 
     module._quiet_tracker()
     module._quiet_tracker()

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..errors import sentence
 from ..runtime.device import DEFAULT_TARGET, Target, find_target
 from .failures import advice, known
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Result
-from .worker import Context, in_words
+from .worker import Context
 
 STAGE = "bring-up"
 N = 98_432
@@ -134,7 +135,7 @@ def compiled_for(target: Target) -> Iterator[Result]:
         if not older_triton():
             yield from _broken(first, second, error)
             return
-        said = f"this Triton is older than the explorer's own compile call: {in_words(error)}"
+        said = f"this Triton is older than the explorer's own compile call: {sentence(error).text}"
         yield replace(first, status=NOT_MEASURED, said=said, step="The launch below goes Triton's own way, and tells.")
         yield replace(second, status=NOT_MEASURED, said=f"needs {assembly}")
         return
@@ -164,7 +165,8 @@ def older_triton() -> bool:
 
 def _broken(first: Result, second: Result, error: Exception) -> Iterator[Result]:
     """Which half of the compilation an error belongs to, by its message."""
-    text, said = _everything(error), in_words(error)
+    told = sentence(error)
+    text, said = told.whole, told.text
     step = advice(text) or "Install the Triton that this torch asks for."
     if "ptxas" in text.lower():
         yield replace(first, said="done")
@@ -172,14 +174,6 @@ def _broken(first: Result, second: Result, error: Exception) -> Iterator[Result]
     else:
         yield replace(first, status=FAIL, said=said, step=step)
         yield replace(second, status=NOT_MEASURED, said=f"needs “{first.title}”")
-
-
-def _everything(error: BaseException) -> str:
-    parts = []
-    while error is not None:
-        parts.append(str(error))
-        error = error.__cause__
-    return "\n".join(parts)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import sentence
 from ..measure.plain import plain
 from ..runtime.device import Gpu, attached
 
@@ -57,17 +58,7 @@ def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"done": True}
     except Exception as error:
         text = "".join(traceback.format_exception(error))[-MOST_TEXT:]
-        yield {"failed": in_words(error), "text": text, "poisoned": poisoned()}
-
-
-def in_words(error: BaseException) -> str:
-    """An error in one line: of a chain the first cause, and of many lines the one that says something."""
-    inner = error
-    while inner.__cause__ is not None:
-        inner = inner.__cause__
-    lines = [line.strip() for line in str(inner).split("\n") if line.strip()]
-    telling = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
-    return f"{type(inner).__name__}: {(telling or lines or [''])[0][:300]}"
+        yield {"failed": sentence(error).text, "text": text, "poisoned": poisoned()}
 
 
 def settled() -> None:

@@ -31,15 +31,15 @@ def main(arguments: list[str]) -> int:
     target = target_from(parser, given.target)
     if MISSING:
         return _told({"target": target.name, "launchable": False, "who": "Triton", "reason": MISSING}, given.json)
+    from ..errors import TaskError, joined
     from ..inside.jobs import report_job
-    from ..runtime.jobs import TaskError
-    from ..runtime.workers import WorkerError, Workers
+    from ..runtime.workers import Workers
 
     workers = Workers()
     try:
         stages, figures = workers["compile"].call(report_job, request, target, seconds=SECONDS, kill=True)
-    except (TaskError, WorkerError) as error:
-        print(f"python -m kernels compile: {error}", file=sys.stderr)
+    except TaskError as error:
+        print(f"python -m kernels compile: {joined(str(error))}", file=sys.stderr)
         return 1
     finally:
         workers.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..errors import TaskError
 from ..runtime.device import Gpu
 from .point import Task
 from .records import Point, Roofs
@@ -32,7 +33,6 @@ def roofs_job(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:
 
 def counters_job(point: Point, gpu: Gpu) -> Point:
     """Beside a device worker: see `counters.counted`; the kernels run in a process that Nsight Compute starts."""
-    from ..runtime.jobs import TaskError
     from .counters import UncountedError, counted
 
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import CHIPS, Chip, of_gpu
 from kernels.inside.hardware_jobs import analysis_job, schedule_job, threads_job
@@ -14,12 +15,10 @@ from kernels.inside.schedule import Schedule
 from kernels.inside.threads import Threads
 from kernels.language import MISSING
 from kernels.runtime.background import Background
-from kernels.runtime.compile import Verdict
+from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import Gpu, Target, find_target
-from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
-from kernels.runtime.workers import WorkerError
-from pages import _shell
+from pages import _shell, _unanswered
 from pages._gpus import gpus
 
 from .state import Shown, state
@@ -56,8 +55,11 @@ def analysis(request: Request, target: Target) -> Analysis:
         return Analysis(target, Verdict(False, target.name, "Triton", MISSING))
     try:
         with st.spinner(f"Compiling {plain.launch().kernel.__name__} for {target.name} …", show_time=True):
-            return _analysis(f"{plain!r} {target}", plain, target)
-    except (TaskError, WorkerError) as error:
+            key = f"{plain!r} {target}"
+            return _unanswered.once(f"analysis {key}", lambda: _analysis(key, plain, target))
+    except EnvironmentFailure as error:
+        return Analysis(target, Verdict(False, target.name, NO_ANSWER, joined(str(error))))
+    except TaskError as error:
         return Analysis(target, Verdict(False, target.name, "Triton", str(error)))
 
 

@@ -105,7 +105,7 @@ def _past_int32(settings: Settings) -> None:
     request = settings.request
     launch = request.launch()
     needed = sum(tensor.nbytes for tensor in launch.tensors.values())
-    wrap = tracing.wrap(repr(request.without_change()), request.without_change())
+    wrap = tracing.wrap(request.without_change())
     title("Past int32", "a 32-bit offset counts to 2,147,483,647")
     if wrap is None:
         st.markdown("No program's first offset lies past 2^31 here; only masked lanes of the last block would wrap.")
