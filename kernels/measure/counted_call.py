@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 
@@ -11,10 +10,11 @@ def main(text: str, *names: str) -> None:
     import torch
 
     from . import ways
-    from .records import Point, built
+    from ..storage import codec
+    from .records import Point
     from .timing import Clearing
 
-    point = built(Point, json.loads(text))
+    point = codec.decoded(Point, text, "point")
     inputs = ways.inputs_of(point.request, point.direction)
     calls = [ways.ready(point.request, point.direction, way, inputs).call for way in names]
     clear = Clearing()

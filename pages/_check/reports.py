@@ -8,7 +8,7 @@ import streamlit as st
 
 from kernels.check import history
 from kernels.check.values import Report
-from kernels.measure.files import UnreadableError
+from kernels.storage.codec import UnreadableError
 from pages._parts import headline, say
 
 from . import running

@@ -180,8 +180,8 @@ def _save() -> None:
 
 def _write(current: Campaign) -> None:
     try:
-        path = runs.save(current.run(), runs.folder_of(st.session_state.get("runs.folder")))
+        path = runs.keep(current.run(), runs.folder_of(st.session_state.get("runs.folder")))
         st.session_state["fusion.saved"] = (current, str(path), "")
     except OSError as error:
-        wrong = f"Not saved: {error.strerror or error}. Choose a folder on the Runs page."
+        wrong = f"Not saved. {error} The folder is chosen on the Runs page."
         st.session_state["fusion.saved"] = (current, "", wrong)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from kernels.measure import sweep, verdicts
-from kernels.measure.records import Point, Run, plain
+from kernels.measure.records import Point, Run
+from kernels.storage import codec
 from pages._parts import chart, say, table, title
 from viz.compare import Side, compare_figure
 from viz.sweep import Curve, sweep_figure
@@ -104,7 +103,7 @@ def _doubts(run: Run) -> str:
 def _actions(chosen: dict[str, Entry]) -> None:
     for letter, entry in chosen.items():
         with st.container(horizontal=True, vertical_alignment="center"):
-            data = json.dumps(plain(entry.run), indent=1)
+            data = codec.encoded(entry.run)
             name = entry.path.name if entry.path else f"run-{entry.run.made[:10]}.json"
             label = f"Download {letter} ({bytes_text(len(data))})"
             st.download_button(label, data, name, "application/json", key=f"runs.take.{letter}", on_click="ignore")
