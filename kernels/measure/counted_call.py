@@ -9,8 +9,8 @@ def main(text: str, *names: str) -> None:
     """Makes every implementation ready, then calls each once while counters are read."""
     import torch
 
-    from . import ways
     from ..storage import codec
+    from . import ways
     from .records import Point
     from .timing import Clearing
 

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from .codec import UnreadableError
 
@@ -58,8 +59,7 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UnreadableError(f"{name}: not a file but a folder, a device or a pipe.")
         with open(os.open(path, FLAGS), "rb") as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            found = file.read(most + 1) if regular else None
+            found = _up_to(file, most)
     except UnreadableError:
         raise
     except (OSError, ValueError) as error:
@@ -67,6 +67,15 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
     if found is None or len(found) > most:
         raise UnreadableError(f"{name}: larger than {most // 2**20} MB, which nothing is that is read here.")
     return found
+
+
+def _up_to(file: BinaryIO, most: int) -> bytes | None:
+    """At most `most` + 1 bytes of an open file; None of anything but a regular file."""
+    told = os.fstat(file.fileno())
+    if not stat.S_ISREG(told.st_mode):
+        return None
+    found = file.read(min(told.st_size, most) + 1)  # not a buffer of `most` bytes for every small file
+    return found + file.read(most + 1 - len(found)) if len(found) > told.st_size else found
 
 
 def new_file(folder: Path, title: str, content: bytes) -> Path:
@@ -94,7 +103,7 @@ def _new_file(folder: Path, stem: str, content: bytes) -> Path:
     raise OSError(errno.ENOSPC, f"it has {MOST_ALIKE:,} files of that name")
 
 
-def _fill(file: object, path: Path, content: bytes) -> None:
+def _fill(file: BinaryIO, path: Path, content: bytes) -> None:
     """Writes a file to its end, down to the disk; a file that cannot be is removed."""
     try:
         with file:
