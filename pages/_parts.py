@@ -11,7 +11,7 @@ from plotly.basedatatypes import BaseFigure
 
 from pages._html import Markup, bold, joined, show
 from viz.terms import TERMS
-from viz.theme import Figure
+from viz.theme import Figure, formatted
 
 EXPLAINED = {
     "programs?": "program",
@@ -89,5 +89,6 @@ def chart(figure: Figure, key: str, alt: str, clicked: Callable[[Any], None] | N
     on_select: dict[str, Any] = {"on_select": selected, "selection_mode": "points"} if clicked else {}
     # The bar is hidden; its one button is what saves a figure as a file.
     config = {"displaylogo": False, "modeBarButtons": [["toImage"]], "scrollZoom": False, "doubleClick": False}
+    figure = formatted(figure)
     st.session_state.setdefault("drawn", {})[key] = figure
     st.plotly_chart(Drawn(figure), key=key, theme=None, config=config, alt=alt, **on_select)

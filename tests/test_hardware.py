@@ -292,7 +292,7 @@ def test_recorded_schedules_are_of_the_examples():
                 assert found.when
                 assert (found.ends >= found.starts).all()
     assert recorded(vector(12345)) is None
-    assert nearest(vector(12345)) is None or nearest(vector(12345))[0]["operator"] == "vector_add"
+    assert nearest(vector(12345)) is None or nearest(vector(12345))[0].operator == "vector_add"
 
 
 def test_every_operator_has_examples_that_are_legal():

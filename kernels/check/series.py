@@ -8,10 +8,10 @@ from itertools import pairwise
 MOST_CARDS = 64
 
 Columns = Mapping[str, Sequence[float]]
-# Columns that go together, as `physics.swept`, `sustained.series` and `peers.judged` write them; NVML may lack the last three.
+# Columns that go together, as `physics.swept`, `sustained.series` and `peers.judged` write them; of a load, NVML may lack any.
 SWEEP = ("bytes", "seconds", "fit", "empty")
-LOAD = ("time", "held", "power held")
-TOLD = ("sm_clock", "power", "temperature")
+LOAD = ("time",)
+TOLD = ("sm_clock", "power", "temperature", "held", "power held")
 RATE = ("rate time", "rate")
 PEERS = ("count", "speeds")
 

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from kernels.storage import codec
+from pages._html import caption
 
 from .found import Found
 from .state import Comparison, write
@@ -27,7 +28,7 @@ def along(comparison: Comparison, found: Found | None) -> None:
         st.markdown(f"**The run**, {found.origin}: device, versions, method and every figure")
         data = codec.encoded(found.run)
         st.download_button("JSON", data, "run.json", "application/json", key="take.run", on_click="ignore")
-        st.caption(found.about)
+        caption(found.about)
 
 
 def command(comparison: Comparison) -> str:
