@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 import re
 import threading
@@ -17,6 +16,7 @@ from kernels import operators
 from kernels.measure import runs, sweep
 from kernels.measure.campaign import Campaign
 from kernels.measure.records import Spread
+from kernels.storage import codec
 from pages import _gpus, _shell
 from pages._fusion import running
 from pages._fusion.found import _along
@@ -383,9 +383,7 @@ def test_no_speed_up_is_shown_where_launching_binds(pretending):
 
 def test_a_run_taken_along_is_the_file_itself():
     run = runs.recorded()[0]
-    from kernels.measure.records import plain
-
-    assert runs.parsed(json.dumps(plain(run)), "x") == run
+    assert runs.parsed(codec.encoded(run), "x") == run
 
 
 EXTREMES = [

@@ -299,12 +299,12 @@ def test_recorded_schedules_are_of_the_examples():
 
 
 def test_the_nearest_recorded_launch_is_of_the_operator_and_of_the_nearest_size():
-    sizes = [which["sizes"]["n_elements"] for which, _ in shipped() if which["operator"] == "vector_add"]
+    sizes = [which.sizes["n_elements"] for which, _ in shipped() if which.operator == "vector_add"]
     for n_elements in (12345, 2**19, 2**40):
         which, _ = nearest(vector(n_elements))
         apart = {size: max(size / n_elements, n_elements / size) for size in sizes}
-        assert which["operator"] == "vector_add"
-        assert which["sizes"] == {"n_elements": min(apart, key=apart.__getitem__)}
+        assert which.operator == "vector_add"
+        assert which.sizes == {"n_elements": min(apart, key=apart.__getitem__)}
 
 
 def test_every_operator_has_examples_that_are_legal():

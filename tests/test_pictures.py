@@ -13,14 +13,16 @@ from kernels import Numbers, Problem, Tiling, operators
 from kernels.runtime.arithmetic import MOST_ACCESSES, arithmetic
 from kernels.runtime.draw import draw, programs_to_show, programs_to_trace
 from kernels.runtime.faults import never_written
+from kernels.runtime.picture import Picture
 from kernels.runtime.provenance import origin
-from kernels.runtime.recorded import decoded, encoded, recorded_picture
+from kernels.runtime.recorded import recorded_picture
 from kernels.runtime.records import EVERYTHING, Limits, linear, unravel
 from kernels.runtime.request import Request
 from kernels.runtime.selftest import selftest
 from kernels.runtime.settings import corrected
 from kernels.runtime.trace import trace
 from kernels.runtime.wrap import wrap
+from kernels.storage import codec
 
 from .examples import problems
 from .properties import examples
@@ -152,10 +154,8 @@ def test_shipped_pictures_are_what_a_trace_gives_today(operator, preset):
 
 
 def test_a_picture_survives_json():
-    import json
-
     picture = draw(rows("rms_norm", 3, 5, 8), 1, step=4)
-    again = decoded(json.loads(json.dumps(encoded(picture))))
+    again = codec.decoded(Picture, codec.compact(picture), "picture")
     assert (again.steps, again.step, again.active, again.faults) == (
         picture.steps,
         picture.step,

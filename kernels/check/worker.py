@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import sentence
-from ..measure.plain import plain
 from ..runtime.device import Gpu, attached
+from ..storage import codec
 
 MOST_TEXT = 8000
 
@@ -38,7 +38,7 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print must not come between the results
     for line in sys.stdin:
         for record in answers(json.loads(line)):
-            out.write(json.dumps(record) + "\n")
+            out.write(codec.compact(record).decode() + "\n")
             out.flush()
 
 
@@ -53,7 +53,7 @@ def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         check = getattr(importlib.import_module(module if "." in module else f"kernels.check.{module}"), name)
         for result in check(context):
-            yield {"result": plain(result)}
+            yield {"result": result}
         settled()
         yield {"done": True}
     except Exception as error:

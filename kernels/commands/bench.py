@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 
@@ -10,8 +9,9 @@ from ..language import MISSING
 from ..measure import runs, sweep, verdicts, ways
 from ..measure.counters import UncountedError, counted
 from ..measure.point import Task, measure
-from ..measure.records import DIRECTIONS, Device, Point, Roofs, Run, Timed, plain
+from ..measure.records import DIRECTIONS, Device, Point, Roofs, Run, Timed
 from ..runtime.device import Gpu, attached
+from ..storage import codec
 from .options import Parser, parser_for, request_from
 
 NO_GPU = 4
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     wanted = sweep.tasks(task, given.sweep, gpu.target) if given.sweep else (task,)
     run = _run(wanted, gpu, given.sweep, quiet=given.json, counters=given.counters)
     if given.json:
-        print(json.dumps(plain(run)))
+        print(codec.compact(run).decode())
     if given.save or given.folder:
         _save(parser, run, given.folder)
     return 1 if all(point.problem or not any(one.events for one in point.timed) for point in run.points) else 0
@@ -131,5 +131,5 @@ def _save(parser: Parser, run: Run, folder: str | None) -> None:
     try:
         path = runs.save(run, runs.folder_of(folder))
     except OSError as error:
-        parser.error(f"the run cannot be saved: {error.strerror or error}.")
+        parser.error(str(error))
     print(f"saved as {path}", file=sys.stderr)

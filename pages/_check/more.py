@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from html import escape
+import contextlib
+from collections.abc import Iterable
 
 import streamlit as st
 
 from kernels.check import history
-from kernels.check.failures import FAILURES, MOST, Failure, explain
+from kernels.check.failures import FAILURES, Failure, explain
+from kernels.check.failures import MOST as MOST_MESSAGE
 from kernels.check.page import html
 from kernels.check.plan import DEVICE
 from kernels.check.text import markdown
 from kernels.check.values import STAGES, Report, to_json, verdict
+from kernels.storage.codec import UnreadableError
+from pages._html import Markup, caption, joined, show
 from pages._parts import say, title
 
 from . import results
+from .reports import MOST
 
 
 def tabs(report: Report) -> None:
@@ -38,12 +43,12 @@ def _paste() -> None:
         "An error message of torch, Triton, ptxas or a driver",
         key="check.message",
         height=120,
-        max_chars=MOST,
+        max_chars=MOST_MESSAGE,
         placeholder="RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
     )
     found = explain(text) if text.strip() else ()
     for failure in found[:3]:
-        st.html(failure_html(failure))
+        show(failure_html(failure))
     if text.strip() and not found:
         say(
             "None of the 25 failures that are known here has this message. "
@@ -51,19 +56,16 @@ def _paste() -> None:
         )
     if not text.strip():
         title("Known failures", "recognised by their messages, on the command line too: python -m kernels explain")
-        rows = "".join(f"<li>{escape(one.title)}</li>" for one in sorted(FAILURES, key=lambda one: one.number))
-        st.html(f'<ol class="known">{rows}</ol>')
+        rows = joined(Markup("<li>{}</li>").format(one.title) for one in sorted(FAILURES, key=lambda one: one.number))
+        show(Markup('<ol class="known">{}</ol>').format(rows))
 
 
-def failure_html(failure: Failure) -> str:
+def failure_html(failure: Failure) -> Markup:
     """A failure: why, what to do, where it was reported."""
-    links = ", ".join(
-        f'<a href="https://github.com/{place.replace("#", "/issues/")}" target="_blank">{place}</a>' for place in failure.where
-    )
-    return (
-        f'<div class="say refusal"><b>{escape(failure.title)}.</b> {escape(failure.cause)}'
-        f"<br><b>Do:</b> {escape(failure.fix)}<br><small>Reported as {links}</small></div>"
-    )
+    link = Markup('<a href="https://github.com/{}" target="_blank">{}</a>')
+    links = joined((link.format(place.replace("#", "/issues/"), place) for place in failure.where), ", ")
+    layout = '<div class="say refusal"><b>{}.</b> {}<br><b>Do:</b> {}<br><small>Reported as {}</small></div>'
+    return Markup(layout).format(failure.title, failure.cause, failure.fix, links)
 
 
 def _facts(report: Report) -> None:
@@ -71,12 +73,8 @@ def _facts(report: Report) -> None:
         st.caption("This report is of a machine without a GPU.")
     for card in report.cards:
         title(f"GPU {card.index}: {card.name}", "from its driver, or by the formula shown")
-        rows = "".join(
-            f"<tr><td>{escape(one.name)}</td><td><b>{escape(one.value)}</b></td>"
-            f"<td class='limit'>{escape(one.source)}</td></tr>"
-            for one in card.facts
-        )
-        st.html(f'<table class="plain">{rows}</table>')
+        row = Markup("<tr><td>{}</td><td><b>{}</b></td><td class='limit'>{}</td></tr>")
+        _table(row.format(one.name, one.value, one.source) for one in card.facts)
 
 
 def plan() -> None:
@@ -89,31 +87,38 @@ def plan() -> None:
         names.setdefault(check.stage, []).append(check.title)
     names["several GPUs"] = ["launch on the last card, copies from each to each, each against the best"]
     names["history"] = ["each speed against the same card's last report: 5 % slower warns, 10 % fails"]
-    rows = "".join(f"<tr><td>{stage}</td><td>{escape('; '.join(names.get(stage, ())))}</td></tr>" for stage in STAGES)
-    st.html(f'<table class="plain">{rows}</table>')
+    _table(Markup("<tr><td>{}</td><td>{}</td></tr>").format(stage, "; ".join(names.get(stage, ()))) for stage in STAGES)
     quick = "; ".join(check.title for check in DEVICE if check.quick and check.stage != "bring-up")
     st.caption(f"Quick: bring-up and health, then: {quick}.")
 
 
 def _earlier() -> None:
-    found, wrong = history.listed(history.default_folder())
+    found, wrong = history.summaries(history.default_folder())
     title("Reports kept on this machine", "chosen in the sidebar; each card is compared with its own last one")
     if not found:
         st.caption("None yet: a check of a GPU keeps one.")
-    shown = [*(report for _, report in found[:20]), *history.recorded()]
-    rows = "".join(_line(report) for report in shown)
-    st.html(f'<table class="plain">{rows}</table>')
-    for line in wrong:
-        st.caption(line)
+    shown = []
+    for path, _ in found[:MOST]:
+        with contextlib.suppress(UnreadableError):
+            shown.append(history.load(path))
+    _table(_line(report) for report in [*shown, *history.recorded()])
+    for line in wrong[:MOST]:
+        caption(line)
+    if len(wrong) > MOST:
+        caption(f"{len(wrong) - MOST:,} more files of that folder are no reports.")
 
 
-def _line(report: Report) -> str:
+def _table(rows: Iterable[Markup]) -> None:
+    show(Markup('<table class="plain">{}</table>').format(joined(rows)))
+
+
+def _line(report: Report) -> Markup:
     name = report.cards[0].name if report.cards else "no GPU"
     speeds = [report.find(check) for check in ("dram copy", "matmul")]
     told = ", ".join(f"{one.value:,.4g} {one.unit}" for one in speeds if one and one.value)
-    tag = '<span class="tag recorded">recorded</span>' if report.recorded else ""
-    text = escape(verdict(report).replace("**", ""))
-    return f"<tr><td>{report.made[:16].replace('T', ' ')}{tag}</td><td>{escape(name)}</td><td>{told}</td><td>{text}</td></tr>"
+    tag = Markup('<span class="tag recorded">recorded</span>') if report.recorded else ""
+    made, text = report.made[:16].replace("T", " "), verdict(report).replace("**", "")
+    return Markup("<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td></tr>").format(made, tag, name, told, text)
 
 
 def _along(report: Report) -> None:

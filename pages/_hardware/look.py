@@ -10,7 +10,7 @@ from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import CHIPS, Chip, of_gpu
 from kernels.inside.hardware_jobs import analysis_job, schedule_job, threads_job
-from kernels.inside.recordings import nearest, recorded
+from kernels.inside.recordings import Launched, nearest, recorded
 from kernels.inside.schedule import Schedule
 from kernels.inside.threads import Threads
 from kernels.language import MISSING
@@ -130,6 +130,6 @@ def seen(shown: Shown) -> Seen | None:
     return Seen(other[1], _named(other[0])) if other else None
 
 
-def _named(key: dict[str, object]) -> str:
-    sizes = ", ".join(f"{name} = {value:,}" for name, value in key["sizes"].items())
-    return f"{sizes}, {key['dtype']}"
+def _named(key: Launched) -> str:
+    sizes = ", ".join(f"{name} = {value:,}" for name, value in key.sizes.items())
+    return f"{sizes}, {key.dtype}"
