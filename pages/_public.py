@@ -12,12 +12,10 @@ VARIABLE = "TRITON_EXPLORER_PUBLIC"
 SESSIONS = 40  # browsers at once; one holds up to 5 MB
 TASKS = 6  # launches in the interpreter that a session may start ...
 SPAN = 60.0  # ... in so many seconds
-ELEMENTS = 2**20  # of the largest size of such a launch
+ELEMENTS = 2**20  # of the largest tensor of such a launch
+SECONDS = 60.0  # of such a launch
 REFUSED = {
-    "save": "Nothing is saved on a public copy; download the file instead.",
     "folder": "A public copy shows its own runs and reports only; folders are for a copy of your own.",
-    "delete": "Nothing is deleted on a public copy.",
-    "gpu": "A public copy uses no GPU; on a copy of your own this launches on yours.",
     "check": "A public copy checks no GPU; run `python -m kernels check` on your own machine.",
     "measure": "A public copy measures nothing; on a copy of your own this runs on your GPU.",
 }

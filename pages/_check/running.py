@@ -18,6 +18,7 @@ from kernels.runtime.device import Gpu
 from kernels.runtime.workers import Workers
 from pages import _shell
 from pages._gpus import gpus
+from pages._public import public, refusal
 
 from .state import MODES, Settings, state
 
@@ -98,7 +99,7 @@ def controls(settings: Settings) -> None:
         type="primary",
         width="stretch",
         key="check.go",
-        disabled=busy,
+        disabled=busy or public(),
         on_click=_start,
         args=(settings.mode == "quick",),
     )
@@ -106,7 +107,9 @@ def controls(settings: Settings) -> None:
         st.button(
             "Cancel", key="check.cancel", width="stretch", on_click=running.session.cancel, help="What was measured stays."
         )
-    if not found:
+    if public():
+        st.caption(refusal("check"))
+    elif not found:
         reason = MISSING or "No GPU is attached that Triton can launch on."
         st.caption(
             f"{reason} The check says what is missing, compiles for an H200, and runs the operators in Triton's interpreter."

@@ -16,7 +16,7 @@ from kernels.runtime.limits import illegal, legal_values
 from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
-from pages import _shell
+from pages import _public, _shell
 from viz.words import bytes_text, grid_text, seconds_text
 
 from . import tracing
@@ -67,7 +67,8 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
     busy = running is not None and running.state == "waiting"
     needed = needed_bytes(launch)
     fits = needed <= (gpu.memory_bytes or needed if gpu else interpreter_bytes()) * 0.9
-    allowed = verdict.launchable and launch.programs > 0 and not busy and fits
+    limit = _public.too_large(max(tensor.numel for tensor in launch.tensors.values()))
+    allowed = verdict.launchable and launch.programs > 0 and not busy and fits and not limit
     about = f"{launch.programs:,} programs, {bytes_text(needed)} of tensors."
     st.button(
         label if launch.programs else "0 programs: nothing to launch",
@@ -83,6 +84,8 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
         most = gpu.memory_bytes if gpu else interpreter_bytes()
         where = "the GPU has" if gpu else "the interpreter takes at most a quarter of this machine's memory,"
         st.caption(f"The tensors need {bytes_text(needed)}; {where} {bytes_text(most)}.")
+    elif limit or "launch.often" in st.session_state:
+        st.caption(limit or st.session_state.pop("launch.often"))
     elif long:
         st.caption(f"About {seconds_text(long)} in the interpreter, by the time of the program traced.")
     if busy:
@@ -108,9 +111,13 @@ def _estimate(request: Request, picture: Picture, gpu: Gpu | None) -> float | No
 
 
 def _start(request: Request, asked: Request, gpu: Gpu | None) -> None:
+    if often := _public.too_often():
+        st.session_state["launch.often"] = often
+        return
+    seconds = _public.SECONDS if _public.public() else LAUNCH_SECONDS
     worker = _shell.workers()["interpret" if gpu is None else gpu.worker]
     device = "cpu" if gpu is None else "cuda"
-    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=LAUNCH_SECONDS)
+    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=seconds)
     st.session_state["launched"] = (request, asked)
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from kernels.measure import sweep, verdicts
 from kernels.measure.records import Point, Run, plain
 from pages._parts import chart, say, table, title
+from pages._public import public
 from viz.compare import Side, compare_figure
 from viz.sweep import Curve, sweep_figure
 from viz.theme import Style
@@ -108,7 +109,7 @@ def _actions(chosen: dict[str, Entry]) -> None:
             name = entry.path.name if entry.path else f"run-{entry.run.made[:10]}.json"
             label = f"Download {letter} ({bytes_text(len(data))})"
             st.download_button(label, data, name, "application/json", key=f"runs.take.{letter}", on_click="ignore")
-            if entry.path:
+            if entry.path and not public():
                 _delete(entry, letter)
 
 

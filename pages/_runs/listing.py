@@ -11,6 +11,7 @@ import streamlit as st
 from kernels.measure import runs, verdicts
 from kernels.measure.records import Run
 from pages._parts import say
+from pages._public import public, refusal
 
 KINDS = ("saved", "opened", "recorded")
 
@@ -36,7 +37,10 @@ class Entry:
 
 
 def folder() -> Path:
-    """The folder that is looked into; a choice lasts for the session."""
+    """The folder that is looked into; a choice lasts for the session. On a public copy nobody chooses."""
+    if public():
+        st.caption(refusal("folder"))
+        return runs.folder_of(None)
     st.session_state.setdefault("runs.typed", str(runs.folder_of(st.session_state.get("runs.folder"))))
     given = st.text_input(
         "Folder of saved runs",
