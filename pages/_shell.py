@@ -71,12 +71,16 @@ def serve(script: str) -> NoReturn:
 
 @asynccontextmanager
 async def started(app: st.App) -> AsyncIterator[None]:
-    """While the server runs; over SSH it first prints the line that reaches it, now that the port is known."""
+    """While the server runs; over SSH it first prints the line that reaches it, now that the port is known.
+
+    At the end it ends the workers: a server that is told to stop dies of the signal, without Python's exit handlers.
+    """
     port = config.get_option("server.port")
     remote = tunnel(_connection(), os.environ.get("USER", ""), port)
     if remote:
         print(f"\nFrom your own machine:\n\n  {remote}\n\nand open http://localhost:{port}\n", flush=True)
     yield
+    workers().close()
 
 
 def tunnel(connection: str, user: str, port: int) -> str | None:

@@ -18,6 +18,7 @@ from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
 from kernels.runtime.workers import WorkerError
 from pages import _shell
+from pages._kept import kept
 
 SECONDS = 60.0
 MANY_SECONDS = 180.0
@@ -46,7 +47,7 @@ def stages(request: Request, target: Target) -> Stages:
         return Stages(target, Verdict(False, target.name, "Triton", str(error)))
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def _stages(key: str, _request: Request, _target: Target) -> Stages:
     return _ask("compile", SECONDS, stages_job, _request, _target)
 
@@ -55,7 +56,7 @@ def _ask(worker: str, seconds: float, job: Callable[..., Any], *arguments: Any) 
     return _shell.workers()[worker].call(job, *arguments, seconds=seconds, checkpoint=checkpoint, kill=True)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def fits(key: str, _request: Request, _target: Target) -> tuple[Fit, ...]:
     """What would fit; nothing where that cannot be found out."""
     try:
@@ -64,7 +65,7 @@ def fits(key: str, _request: Request, _target: Target) -> tuple[Fit, ...]:
         return ()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def remarks(key: str, _request: Request, _target: Target) -> tuple[str, ...]:
     """The warnings; none where the compiler gave no answer, which the page says elsewhere."""
     try:
@@ -73,7 +74,7 @@ def remarks(key: str, _request: Request, _target: Target) -> tuple[str, ...]:
         return ()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def interpreted(key: str, _request: Request) -> tuple[bool, str]:
     """Whether Triton's interpreter runs the launch, and what it says where it does not."""
     try:
@@ -83,7 +84,7 @@ def interpreted(key: str, _request: Request) -> tuple[bool, str]:
     return said is None, said or ""
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept
 def variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...] | str:
     """Which other launches need another kernel; a sentence where the compiler gave no answer."""
     try:
@@ -92,7 +93,7 @@ def variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...
         return str(error)
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept
 def times(key: str, _request: Request, _target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]] | str:
     """Compiled afresh a few times (a long one once), then taken from the cache a few times; a sentence where that fails."""
     try:

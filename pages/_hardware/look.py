@@ -21,6 +21,7 @@ from kernels.runtime.request import Request
 from kernels.runtime.workers import WorkerError
 from pages import _shell
 from pages._gpus import gpus
+from pages._kept import kept
 
 from .state import Shown, state
 
@@ -61,7 +62,7 @@ def analysis(request: Request, target: Target) -> Analysis:
         return Analysis(target, Verdict(False, target.name, "Triton", str(error)))
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
     """Raises what the worker raises: a compiler that hung once is asked again."""
     worker = _shell.workers()["compile"]

@@ -18,6 +18,7 @@ from kernels.runtime.settings import Settings
 from kernels.runtime.workers import WorkerError
 from kernels.runtime.wrap import Wrap
 from pages import _shell
+from pages._kept import kept
 
 FIRST_SECONDS = 0.3
 ALL_SECONDS = 60.0
@@ -74,7 +75,7 @@ def finish(settings: Settings) -> None:
         st.rerun()
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _traced(key: str, _request: Request, program: int, step: int | None, lane: int, seconds: float) -> Picture:
     limits, whole = Limits(seconds=seconds), seconds > FIRST_SECONDS
     worker = _shell.workers()["trace whole" if whole else "trace"]  # a long loop keeps nobody else waiting
@@ -82,7 +83,7 @@ def _traced(key: str, _request: Request, program: int, step: int | None, lane: i
     return worker.call(*asked, seconds=seconds + 20, checkpoint=checkpoint, kill=whole)
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def origin(key: str, _request: Request, argument: str, element: int) -> Origin | None:
     """The loads that fed an element; None where they cannot be traced."""
     if untraceable():
@@ -93,7 +94,7 @@ def origin(key: str, _request: Request, argument: str, element: int) -> Origin |
         return None
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def wrap(key: str, _request: Request) -> Wrap | None:
     """Where 32-bit offsets would wrap; None where they would not, or where that cannot be traced."""
     if untraceable():
@@ -110,7 +111,7 @@ def verdict(request: Request, gpu: Gpu | None) -> Verdict:
     return _verdict(f"{request.without_change()!r} {target}", request.without_change(), gpu)
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _verdict(key: str, _request: Request, _gpu: Gpu | None) -> Verdict:
     target = _gpu.target if _gpu else find_target(DEFAULT_TARGET)
     if MISSING:
