@@ -61,7 +61,7 @@ class Request:
 
     def without_change(self) -> Request:
         """The same without its what-if: what is really launched."""
-        return replace(self, what_if="")
+        return replace(self, what_if="", other=1.0)
 
     def with_blocks(self, **blocks: int) -> Request:
         """The same with other block sizes."""

@@ -197,12 +197,13 @@ def fitted(operator: Operator, problem: Problem) -> tuple[Problem, tuple[str, ..
     return again, (f"{said}; {again[widest]:,} is used.",)
 
 
-def link(settings: Settings) -> dict[str, str]:
-    """The texts that `corrected` turns into these settings again; what is at its default is left out."""
+def link(settings: Settings, start: Callable[[Operator], Preset] | None = None) -> dict[str, str]:
+    """The texts that `corrected` turns into these settings again, with the same `start`; what is at its default is left out."""
     request, operator = settings.request, settings.request.description
+    first = start(operator) if start else operator.start
     rule = operator.tiling(request.problem)
     texts = {"operator": operator.name, **{name: str(value) for name, value in request.problem.sizes.items()}}
-    if request.problem.dtype != operator.start.dtype:
+    if request.problem.dtype != first.dtype:
         texts["dtype"] = request.problem.dtype
     texts |= {name: str(value) for name, value in request.tiling.blocks.items() if value != rule.blocks[name]}
     defaults = {

@@ -20,6 +20,7 @@ from kernels.storage.files import UnwritableError
 from pages import _shell
 from pages._gpus import gpus
 from pages._html import caption, literal
+from pages._public import public, refusal
 
 from .state import MODES, Settings, state
 
@@ -105,7 +106,7 @@ def controls(settings: Settings) -> None:
         type="primary",
         width="stretch",
         key="check.go",
-        disabled=busy,
+        disabled=busy or public(),
         on_click=_start,
         args=(settings.mode == "quick",),
     )
@@ -113,7 +114,9 @@ def controls(settings: Settings) -> None:
         st.button(
             "Cancel", key="check.cancel", width="stretch", on_click=running.session.cancel, help="What was measured stays."
         )
-    if not found:
+    if public():
+        st.caption(refusal("check"))
+    elif not found:
         reason = MISSING or "No GPU is attached that Triton can launch on."
         caption(
             f"{reason} The check says what is missing, compiles for an H200, and runs the operators in Triton's interpreter."

@@ -18,6 +18,7 @@ from kernels.runtime.device import Target
 from kernels.runtime.request import Request
 from kernels.runtime.workers import NoAnswerError
 from pages import _shell, _unanswered
+from pages._kept import kept
 
 SECONDS = 60.0
 MANY_SECONDS = 180.0
@@ -47,7 +48,7 @@ def stages(request: Request, target: Target) -> Stages:
         return Stages(target, Verdict(False, target.name, "Triton", str(error)))
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def _stages(key: str, _request: Request, _target: Target) -> Stages:
     """Raises what the worker raises, so that no failure is kept; so do the others below."""
     return _ask("compile", SECONDS, stages_job, _request, _target)
@@ -65,7 +66,7 @@ def fits(request: Request, target: Target) -> tuple[Fit, ...]:
         return ()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def _fits(key: str, _request: Request, _target: Target) -> tuple[Fit, ...]:
     return _ask("compile", SECONDS, fits_job, _request, _target)
 
@@ -78,7 +79,7 @@ def remarks(request: Request, target: Target) -> tuple[str, ...]:
         return ()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def _remarks(key: str, _request: Request, _target: Target) -> tuple[str, ...]:
     return _ask("compile", SECONDS, remarks_job, _request, _target)
 
@@ -88,7 +89,7 @@ def interpreted(request: Request) -> str | None:
     return _interpreted(repr(request), request)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def _interpreted(key: str, _request: Request) -> str | None:
     return _ask("trace whole", 20.0, interpreted_job, _request)
 
@@ -101,7 +102,7 @@ def variants(request: Request, target: Target) -> tuple[Variant, ...] | str:
         return joined(str(error))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept
 def _variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...]:
     return _ask("compile", MANY_SECONDS, variants_job, _request, _target)
 
@@ -114,7 +115,7 @@ def times(request: Request, target: Target) -> tuple[tuple[Stages, ...], tuple[S
         return joined(str(error))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept
 def _compile_times(key: str, _request: Request, _target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]]:
     cold = [_ask("compile", SECONDS, stages_job, _request, _target, True)]
     while len(cold) < COLD_TURNS and sum(cold[0].seconds.values()) < LONG:

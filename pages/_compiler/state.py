@@ -112,7 +112,7 @@ def read(raw: Mapping[str, str]) -> tuple[CompilerSettings, tuple[str, ...]]:
     by = _by(raw, request, target, differs, notices) if differs else ""
     line = raw.get("line", "")
     source = source_of(request.launch().kernel)
-    within = line.isdigit() and len(line) < 9 and 0 <= int(line) - source.first < len(source.lines)
+    within = line.isdecimal() and len(line) < 9 and 0 <= int(line) - source.first < len(source.lines)
     if line and not within:
         last = source.first + len(source.lines) - 1
         notices.append(f"line: {line[:24]!r} is not a line of this kernel, {source.first} to {last}; none is chosen.")
@@ -157,7 +157,7 @@ def _by(raw: Mapping[str, str], request: Request, target: str, differs: str, not
 def write(settings: CompilerSettings) -> dict[str, str]:
     """The texts that `read` turns into these settings again; what is at its default is left out."""
     request = settings.request
-    texts = link(Settings(request, telling(request, request.launch().programs)))
+    texts = link(Settings(request, telling(request, request.launch().programs)), _start)
     if settings.target != default_target():
         texts["target"] = settings.target
     if settings.stage != _stage({}, STAGES[find(settings.target).backend], []):
@@ -169,13 +169,18 @@ def write(settings: CompilerSettings) -> dict[str, str]:
     return texts
 
 
+def from_launch(settings: Settings) -> dict[str, str]:
+    """The texts of this page for what the launch page shows."""
+    return link(settings, _start)
+
+
 def shows(settings: CompilerSettings) -> dict[str, Any]:
     """What the widgets show, by name."""
     return request_shows(settings) | {
         "target": settings.target,
         "stage": settings.stage,
         "differs": settings.differs or None,
-        "by": int(settings.by) if settings.by.isdigit() else settings.by,
+        "by": int(settings.by) if settings.by.isdecimal() else settings.by,
     }
 
 

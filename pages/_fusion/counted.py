@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import streamlit as st
-
 from kernels.errors import TaskError
 from kernels.language import MISSING
 from kernels.operator import Numbers
@@ -13,6 +11,7 @@ from kernels.runtime.jobs import picture_job
 from kernels.runtime.records import Limits
 from kernels.runtime.request import Request
 from pages import _shell
+from pages._kept import kept
 
 from .state import Comparison
 
@@ -52,7 +51,7 @@ def words(comparison: Comparison) -> str:
     return f"; the kernel’s own accesses on {shape} are {counted:,} bytes, and the formula has {expected:,}"
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def _counted(key: str, _request: Request) -> int | None:
     asked = (picture_job, _request, 0, None, 0, Limits(seconds=SECONDS), False)
     picture = _shell.workers()["trace whole"].call(*asked, seconds=SECONDS + 10)

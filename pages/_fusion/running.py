@@ -16,6 +16,7 @@ from pages import _shell
 from pages._gpus import chosen_gpu, picker
 from pages._html import caption, literal
 from pages._parts import say
+from pages._public import refusal as refusal_of
 from viz.words import bytes_text, seconds_text
 
 from . import found
@@ -32,7 +33,7 @@ def buttons(comparison: Comparison) -> None:
     """What can be started here, or why nothing can."""
     gpu = chosen_gpu()
     if gpu is None:
-        reason = MISSING or "No GPU is attached: recorded runs are shown."
+        reason = refusal_of("measure") or MISSING or "No GPU is attached: recorded runs are shown."
         st.button("Measure", disabled=True, width="stretch", help=reason, key="fusion.none")
         st.caption(reason)
         return

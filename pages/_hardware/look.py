@@ -20,6 +20,7 @@ from kernels.runtime.device import Gpu, Target, find_target
 from kernels.runtime.request import Request
 from pages import _shell, _unanswered
 from pages._gpus import gpus
+from pages._kept import kept
 
 from .state import Shown, state
 
@@ -63,7 +64,7 @@ def analysis(request: Request, target: Target) -> Analysis:
         return Analysis(target, Verdict(False, target.name, "Triton", str(error)))
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
     """Raises what the worker raises: a compiler that hung once is asked again."""
     worker = _shell.workers()["compile"]

@@ -19,7 +19,7 @@ from kernels.runtime.limits import illegal, legal_values
 from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
-from pages import _shell
+from pages import _public, _shell
 from viz.words import bytes_text, grid_text, seconds_text
 
 from . import tracing
@@ -87,7 +87,8 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
     fits = needed <= (gpu.memory_bytes or needed if gpu else interpreter_bytes()) * 0.9
     late = long is not None and long > LAUNCH_SECONDS
     open_to_try = verdict.launchable or (gpu is None and not verdict.refused)  # the interpreter needs no compiler
-    allowed = open_to_try and launch.programs > 0 and not busy and fits and not late
+    limit = _public.too_large(max(tensor.numel for tensor in launch.tensors.values()))
+    allowed = open_to_try and launch.programs > 0 and not busy and fits and not late and not limit
     about = f"{launch.programs:,} programs, {bytes_text(needed)} of tensors."
     st.button(
         label if launch.programs else "0 programs: nothing to launch",
@@ -103,6 +104,8 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
         most = gpu.memory_bytes if gpu else interpreter_bytes()
         where = "the GPU has" if gpu else "the interpreter takes at most a quarter of this machine's memory,"
         st.caption(f"The tensors need {bytes_text(needed)}; {where} {bytes_text(most)}.")
+    elif limit or "launch.often" in st.session_state:
+        st.caption(limit or st.session_state.pop("launch.often"))
     elif late:
         st.caption(_too_long(request, long))
     elif long:
@@ -143,9 +146,13 @@ def _too_long(request: Request, seconds: float) -> str:
 
 
 def _start(request: Request, asked: Request, gpu: Gpu | None) -> None:
+    if often := _public.too_often():
+        st.session_state["launch.often"] = often
+        return
+    seconds = _public.SECONDS if _public.public() else LAUNCH_SECONDS
     worker = _shell.workers()["interpret" if gpu is None else gpu.worker]
     device = "cpu" if gpu is None else "cuda"
-    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=LAUNCH_SECONDS)
+    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=seconds)
     st.session_state["launched"] = (request, asked)
 
 

@@ -19,6 +19,7 @@ from kernels.runtime.settings import Settings
 from kernels.runtime.workers import NoAnswerError
 from kernels.runtime.wrap import Wrap
 from pages import _shell, _unanswered
+from pages._kept import kept
 
 FIRST_SECONDS = 0.3
 ALL_SECONDS = 60.0
@@ -79,7 +80,7 @@ def finish(settings: Settings) -> None:
         st.rerun()
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _traced(key: str, _request: Request, program: int, step: int | None, lane: int, seconds: float) -> Picture:
     limits, whole = Limits(seconds=seconds), seconds > FIRST_SECONDS
     worker = _shell.workers()["trace whole" if whole else "trace"]  # a long loop keeps nobody else waiting
@@ -97,7 +98,7 @@ def origin(request: Request, argument: str, element: int) -> Origin | None:
         return None
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _origin(key: str, _request: Request, argument: str, element: int) -> Origin:
     """Raises what the worker raises, so that no failure is kept; so do the others below."""
     return _shell.workers()["trace"].call(origin_job, _request, argument, element, seconds=20, checkpoint=checkpoint)
@@ -113,7 +114,7 @@ def wrap(request: Request) -> Wrap | None:
         return None
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def _wrap(key: str, _request: Request) -> Wrap | None:
     return _shell.workers()["trace"].call(wrap_job, _request, seconds=20, checkpoint=checkpoint)
 
@@ -139,7 +140,7 @@ def verdict(request: Request, gpu: Gpu | None) -> Verdict:
         return Verdict(False, target.name, "Triton", str(error))
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _verdict(key: str, _request: Request, _gpu: Gpu | None) -> Verdict:
     target = _gpu.target if _gpu else find_target(DEFAULT_TARGET)
     asked = (verdict_job, _request, target)

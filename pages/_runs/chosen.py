@@ -10,6 +10,7 @@ from kernels.storage import codec
 from pages._html import caption, literal
 from pages._html import show as show_html
 from pages._parts import chart, say, table, title
+from pages._public import public
 from viz.compare import Side, compare_figure
 from viz.sweep import Curve, sweep_figure
 from viz.theme import Style
@@ -109,7 +110,7 @@ def _actions(chosen: dict[str, Entry]) -> None:
             name = entry.path.name if entry.path else f"run-{entry.run.made[:10]}.json"
             label = f"Download {letter} ({bytes_text(len(data))})"
             st.download_button(literal(label), data, name, "application/json", key=f"runs.take.{letter}", on_click="ignore")
-            if entry.path and runs.deletable(entry.path):
+            if entry.path and runs.deletable(entry.path) and not public():
                 _delete(entry, letter)
 
 

@@ -15,6 +15,7 @@ from kernels.storage import folders
 from kernels.storage.codec import UnreadableError
 from pages._html import caption
 from pages._parts import say
+from pages._public import public, refusal
 
 KINDS = ("saved", "opened", "recorded")
 MOST_SHOWN = 26  # one a letter
@@ -36,7 +37,10 @@ class Entry:
 
 
 def folder() -> Path:
-    """The folder that is looked into; a choice lasts for the session."""
+    """The folder that is looked into; a choice lasts for the session. On a public copy nobody chooses."""
+    if public():
+        st.caption(refusal("folder"))
+        return runs.folder_of(None)
     st.session_state.setdefault("runs.typed", str(runs.folder_of(st.session_state.get("runs.folder"))))
     given = st.text_input(
         "Folder of saved runs",
