@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..operator import DTYPES, Numbers, Problem
 from .bring_up import older_triton
 from .failures import advice, known
+from .pairs import PAIR_STEP
 from .values import FAIL, NOT_MEASURED, PASS, Result
 from .worker import Context, in_words, poisoned
 
@@ -88,7 +89,7 @@ def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[R
     try:
         found = known_operators()
     except Exception as error:  # a name that a kernel uses is missing: the plain kernels above have run
-        yield replace(here, said=f"these kernels are for another Triton: {in_words(error)}", step=known(14).fix)
+        yield replace(here, said=f"these kernels are for another Triton: {in_words(error)}", step=PAIR_STEP)
         return
     for operator in found.values():
         problems = [Problem(Numbers(sizes[operator.family]), dtype) for dtype in DTYPES]
@@ -205,4 +206,4 @@ def second_thread(context: Context) -> Iterator[Result]:
     (one,) = found
     if isinstance(one, BaseException):
         raise one
-    yield replace(here, status=one.status, said=one.said, step=known(16).fix if one.status == FAIL else "")
+    yield replace(here, status=one.status, said=one.said, step=known("context-threads").fix if one.status == FAIL else "")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from html import escape
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from kernels.check import history
-from kernels.check.failures import FAILURES, MOST, Failure, explain
+from kernels.check.failures import MOST, THEMES, Failure, Recipe, explain
 from kernels.check.page import html
 from kernels.check.plan import DEVICE
 from kernels.check.text import markdown
@@ -42,28 +45,38 @@ def _paste() -> None:
         placeholder="RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
     )
     found = explain(text) if text.strip() else ()
-    for failure in found[:3]:
+    for failure in found:
         st.html(failure_html(failure))
     if text.strip() and not found:
-        say(
-            "None of the 25 failures that are known here has this message. "
-            "Run the check: it tries every stage, and names the one that fails."
-        )
+        say("None of the known failures has this message. Run the check: it tries every stage, and names the one that fails.")
     if not text.strip():
         title("Known failures", "recognised by their messages, on the command line too: python -m kernels explain")
-        rows = "".join(f"<li>{escape(one.title)}</li>" for one in sorted(FAILURES, key=lambda one: one.number))
-        st.html(f'<ol class="known">{rows}</ol>')
+        st.html("".join(f"<b>{escape(theme)}</b>{titles(recipes)}" for theme, recipes in THEMES.items()))
+
+
+def titles(recipes: Iterable[Recipe]) -> str:
+    """The titles of recipes as a list."""
+    return '<ul class="known">' + "".join(f"<li>{escape(recipe.told().title)}</li>" for recipe in recipes) + "</ul>"
 
 
 def failure_html(failure: Failure) -> str:
-    """A failure: why, what to do, where it was reported."""
+    """A failure: the line it was recognised by, why, what to do, where it was reported."""
     links = ", ".join(
-        f'<a href="https://github.com/{place.replace("#", "/issues/")}" target="_blank">{place}</a>' for place in failure.where
+        f'<a href="{escape(source)}" target="_blank" rel="noreferrer">{escape(_short(source))}</a>'
+        for source in failure.sources
     )
     return (
         f'<div class="say refusal"><b>{escape(failure.title)}.</b> {escape(failure.cause)}'
-        f"<br><b>Do:</b> {escape(failure.fix)}<br><small>Reported as {links}</small></div>"
+        f"<br><b>Do:</b> {escape(failure.fix)}"
+        f"<br><small>By line {failure.line_number}: <code>{escape(failure.line)}</code></small>"
+        f"<br><small>Reported in {links}</small></div>"
     )
+
+
+def _short(address: str) -> str:
+    """An address in few letters: owner/name#number of a GitHub issue, the host's name of any other."""
+    issue = re.fullmatch(r"https://github\.com/([^/]+/[^/]+)/issues/(\d+)", address)
+    return f"{issue[1]}#{issue[2]}" if issue else urlsplit(address).netloc
 
 
 def _facts(report: Report) -> None:
