@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from kernels.check import history, session
 from kernels.check import values as v
-from kernels.check.failures import FAILURES
+from kernels.check.failures import RECIPES, explain
 from kernels.check.values import FAIL, PASS
 from pages._check.state import Settings, read, write
 from viz import check as viz
@@ -135,7 +135,7 @@ def test_a_recorded_report_is_shown_as_recorded(tmp_path):
 def test_a_pasted_error_is_explained(text):
     app = page()
     checked(app.text_area(key="check.message").set_value(text).run())
-    failure = next(one for one in FAILURES if one.found(text) is not None)
+    (failure,) = explain(text)
     shown = words(app)
     assert failure.title in shown
     assert failure.fix in shown
@@ -143,9 +143,9 @@ def test_a_pasted_error_is_explained(text):
 
 def test_an_unknown_error_is_said_and_all_known_ones_are_listed():
     app = page()
-    assert all(failure.title in words(app) for failure in FAILURES)
+    assert all(recipe.told().title in words(app) for recipe in RECIPES.values())
     checked(app.text_area(key="check.message").set_value("<b>KeyError</b>").run())
-    assert "None of the 25 failures" in words(app)
+    assert "None of the known failures" in words(app)
 
 
 @pytest.mark.parametrize(

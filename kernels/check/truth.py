@@ -11,6 +11,7 @@ from ..errors import sentence
 from ..operator import DTYPES, Numbers, Problem
 from .bring_up import older_triton
 from .failures import advice, known
+from .pairs import PAIR_STEP
 from .values import FAIL, NOT_MEASURED, PASS, Result
 from .worker import Context, poisoned
 
@@ -89,7 +90,7 @@ def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[R
     try:
         found = known_operators()
     except Exception as error:  # a name that a kernel uses is missing: the plain kernels above have run
-        yield replace(here, said=f"these kernels are for another Triton: {sentence(error).text}", step=known(14).fix)
+        yield replace(here, said=f"these kernels are for another Triton: {sentence(error).text}", step=PAIR_STEP)
         return
     for operator in found.values():
         problems = [Problem(Numbers(sizes[operator.family]), dtype) for dtype in DTYPES]
@@ -206,4 +207,4 @@ def second_thread(context: Context) -> Iterator[Result]:
     (one,) = found
     if isinstance(one, BaseException):
         raise one
-    yield replace(here, status=one.status, said=one.said, step=known(16).fix if one.status == FAIL else "")
+    yield replace(here, status=one.status, said=one.said, step=known("context-threads").fix if one.status == FAIL else "")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from kernels.check import history
-from kernels.check.failures import FAILURES, Failure, explain
 from kernels.check.failures import MOST as MOST_MESSAGE
+from kernels.check.failures import THEMES, Failure, Recipe, explain
 from kernels.check.page import html
 from kernels.check.plan import DEVICE
 from kernels.check.text import markdown
@@ -47,25 +49,36 @@ def _paste() -> None:
         placeholder="RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
     )
     found = explain(text) if text.strip() else ()
-    for failure in found[:3]:
+    for failure in found:
         show(failure_html(failure))
     if text.strip() and not found:
-        say(
-            "None of the 25 failures that are known here has this message. "
-            "Run the check: it tries every stage, and names the one that fails."
-        )
+        say("None of the known failures has this message. Run the check: it tries every stage, and names the one that fails.")
     if not text.strip():
         title("Known failures", "recognised by their messages, on the command line too: python -m kernels explain")
-        rows = joined(Markup("<li>{}</li>").format(one.title) for one in sorted(FAILURES, key=lambda one: one.number))
-        show(Markup('<ol class="known">{}</ol>').format(rows))
+        show(joined(Markup("<b>{}</b>{}").format(theme, titles(recipes)) for theme, recipes in THEMES.items()))
+
+
+def titles(recipes: Iterable[Recipe]) -> Markup:
+    """The titles of recipes as a list."""
+    rows = joined(Markup("<li>{}</li>").format(recipe.told().title) for recipe in recipes)
+    return Markup('<ul class="known">{}</ul>').format(rows)
 
 
 def failure_html(failure: Failure) -> Markup:
-    """A failure: why, what to do, where it was reported."""
-    link = Markup('<a href="https://github.com/{}" target="_blank">{}</a>')
-    links = joined((link.format(place.replace("#", "/issues/"), place) for place in failure.where), ", ")
-    layout = '<div class="say refusal"><b>{}.</b> {}<br><b>Do:</b> {}<br><small>Reported as {}</small></div>'
-    return Markup(layout).format(failure.title, failure.cause, failure.fix, links)
+    """A failure: the line it was recognised by, why, what to do, where it was reported."""
+    link = Markup('<a href="{}" target="_blank" rel="noreferrer">{}</a>')
+    links = joined((link.format(source, _short(source)) for source in failure.sources), ", ")
+    layout = (
+        '<div class="say refusal"><b>{}.</b> {}<br><b>Do:</b> {}'
+        "<br><small>By line {}: <code>{}</code></small><br><small>Reported in {}</small></div>"
+    )
+    return Markup(layout).format(failure.title, failure.cause, failure.fix, failure.line_number, failure.line, links)
+
+
+def _short(address: str) -> str:
+    """An address in few letters: owner/name#number of a GitHub issue, the host's name of any other."""
+    issue = re.fullmatch(r"https://github\.com/([^/]+/[^/]+)/issues/(\d+)", address)
+    return f"{issue[1]}#{issue[2]}" if issue else urlsplit(address).netloc
 
 
 def _facts(report: Report) -> None:

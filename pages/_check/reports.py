@@ -65,7 +65,7 @@ def introduction() -> None:
         "Press the button on the left: every stage is tried, from the driver to fifteen seconds under load, "
         "and the first line says what it amounts to."
     )
-    say("Or paste an error message below: 25 known failures are recognised, each with its cause and what to do.")
+    say("Or paste an error message below: known failures are recognised, each with its cause and what to do.")
 
 
 def live(show: Callable[[], None]) -> None:
