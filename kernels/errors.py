@@ -66,8 +66,8 @@ def in_sentences() -> Iterator[None]:
 
 def joined(*sentences: str) -> str:
     """Sentences one after the other, each with one full stop; empty ones are left out."""
-    trimmed = [text.strip() for text in sentences if text and text.strip()]
-    return " ".join(text if text[-1] in "!?…" else f"{text.rstrip('.')}." for text in trimmed)
+    trimmed = [text for given in sentences if (text := given.strip(". \n"))]
+    return " ".join(text if text[-1] in "!?…" else f"{text}." for text in trimmed)
 
 
 def cache_folder() -> Path:
@@ -125,7 +125,7 @@ def _environment(error: BaseException) -> str | None:
     if isinstance(error, (subprocess.SubprocessError, BrokenExecutor)):
         return _program(error)
     if isinstance(error, ImportError):
-        return f"{type(error).__name__}: {error}".split("\n")[0]
+        return str(error).split("\n")[0] or type(error).__name__
     return _by_text(error)
 
 

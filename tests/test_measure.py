@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kernels import Numbers, Problem, find, operators
 from kernels.commands import bench
+from kernels.errors import sentence
 from kernels.measure import counters, memory, roofs, runs, sweep, timing, verdicts, watch, ways
 from kernels.measure import point as measuring
 from kernels.measure.campaign import Campaign
@@ -453,9 +454,9 @@ def test_errors_are_one_line_of_what_is_meant():
 
     outer = RuntimeError("at 12:21:\n    offsets = tl.arange(0, 3)")
     outer.__cause__ = ValueError("arange's range must be a power of 2")
-    assert measuring.in_words(outer) == "arange's range must be a power of 2"
-    said = measuring.in_words(OutOfResources(262_144, 232_448, "shared memory"))
-    assert said == "Out of shared memory: 262,144 needed, and the GPU gives a program 232,448."
+    assert sentence(outer).text == "arange's range must be a power of 2"
+    said = sentence(OutOfResources(262_144, 232_448, "shared memory")).text
+    assert said == "Out of shared memory: 262,144 needed, and the GPU gives a program 232,448"
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(5, 8), (0, 8)])

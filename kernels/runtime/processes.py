@@ -7,9 +7,11 @@ the worker, which for a page is the thread of one run.)
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -20,7 +22,7 @@ from typing import Any
 
 from loky.process_executor import ProcessPoolExecutor
 
-from ..errors import signal_name
+from ..errors import EnvironmentFailure, signal_name
 
 QUIET = "ignore:resource_tracker"
 WATCH_SECONDS = 0.25
@@ -39,6 +41,10 @@ def environment(name: str) -> dict[str, str]:
     return {**_COMPILES, "CUDA_VISIBLE_DEVICES": gpu, **({"HIP_VISIBLE_DEVICES": gpu} if gpu.isdigit() else {})}
 
 
+class EndingError(EnvironmentFailure):
+    """No task is started any more."""
+
+
 class Process(ProcessPoolExecutor):
     """An executor of one process, which ends after `idle` seconds without a task."""
 
@@ -48,7 +54,9 @@ class Process(ProcessPoolExecutor):
         super().__init__(1, timeout=idle, env=environment(name), initializer=_begin, initargs=(os.getpid(),))
 
     def submit(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Future:
-        """See `concurrent.futures.Executor.submit`."""
+        """See `concurrent.futures.Executor.submit`; raises EndingError where this process is ending."""
+        if _ending.is_set():  # a task whose worker was just ended would be tried again, and waited for
+            raise EndingError("The explorer is ending")
         future = super().submit(function, *arguments, **named)
         _end_with_this_process(self)
         return future
@@ -84,21 +92,24 @@ class Process(ProcessPoolExecutor):
 
 
 _running: weakref.WeakSet[Process] = weakref.WeakSet()
+_registered, _ending = threading.Event(), threading.Event()
 _lock = threading.Lock()
 
 
 def _end_with_this_process(process: Process) -> None:
     """Ends what still works when this process ends: loky waits for it there, and a launch may take an hour."""
     with _lock:
-        first, known = not _running, process in _running
         _running.add(process)
-    if first and not known:
-        # The hooks run last in, first out: this one must come after loky's own, which it registers with its first task.
-        with contextlib.suppress(RuntimeError):  # this process is ending already
-            threading._register_atexit(_end_all)
+        if _registered.is_set():
+            return
+        _registered.set()
+    # The hooks run last in, first out: this one must come after loky's own, which it registers with its first task.
+    with contextlib.suppress(RuntimeError):  # this process is ending already
+        threading._register_atexit(_end_all)
 
 
 def _end_all() -> None:
+    _ending.set()
     for process in list(_running):
         process.end()
 
@@ -121,6 +132,14 @@ def _begin(parent: int) -> None:
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    """Ends an idle worker without the C++ exit handlers: those of a process that used torch.profiler crash."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _end_with(parent: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from loky.process_executor import ShutdownExecutorError
 
 from ..errors import EnvironmentFailure
-from .processes import Process
+from .processes import EndingError, Process
 
 IDLE_SECONDS = {"trace": 3600, "compile": 600, "interpret": 600, "device": 120}
 POLL_SECONDS = 0.05
@@ -113,7 +113,7 @@ class Worker:
 
     def start(self, function: Callable[[], object]) -> None:
         """Starts its process and has it do something that later tasks need; nobody waits for that."""
-        with contextlib.suppress(BrokenProcessPool, ShutdownExecutorError):
+        with contextlib.suppress(BrokenProcessPool, ShutdownExecutorError, EndingError):
             self._current().submit(function)
 
     def waiting(self) -> int:
