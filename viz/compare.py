@@ -71,6 +71,7 @@ def _bars(side: Side, places: dict[str, float], at: int, style: Style) -> dict[s
         "hovertext": [
             f"<b>{side.letter}: {plain(side.label)}</b><br>{plain(name)}: {seconds_text(median)}"
             for name, median, _, _ in side.times
+            for name, median, _, _ in side.times
         ],
         "hoverinfo": "text",
     }

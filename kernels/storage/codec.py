@@ -11,7 +11,10 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import numpy as np
 
+from .bounds import Whole
+
 Value = TypeVar("Value")
+MOST_SAID = 200  # of a value that is quoted: it may be a whole file
 NAMES = {
     "int": "a whole number",
     "float": "a number",
@@ -40,7 +43,7 @@ class Array:
     """An array as JSON: the name of its dtype, its shape, its items in row-major order, null for NaN, texts for infinities."""
 
     array: str
-    shape: tuple[int, ...]
+    shape: tuple[Whole, ...]
     items: list[bool | int | float | Literal["inf", "-inf"] | None]
 
 
@@ -107,7 +110,7 @@ def _in_words(message: str) -> str:
     """What msgspec says of a value that does not fit, its path first: "$.seed: expected a whole number, got a text"."""
     text, _, path = message.rpartition(" - at ") if " - at " in message else (message, "", "$")
     text = re.sub(r"`(\w+)`", lambda found: NAMES.get(found[1], found[1]), text).replace("`", "")
-    return f"{path.strip('`')}: {text[:1].lower()}{text[1:]}"
+    return f"{path.strip('`')}: {text[:1].lower()}{text[1:MOST_SAID]}"
 
 
 def _as_json(value: Any) -> Any:

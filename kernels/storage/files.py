@@ -54,7 +54,7 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
     """The bytes of a regular file. Raises UnreadableError for anything else, and for more than `most` bytes."""
     name = shown(Path(path.name))
     try:
-        if name != path.name:
+        if name != path.name.replace("\0", "?"):
             raise UnreadableError(f"{name}: its name is not text in UTF-8; rename it.")
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UnreadableError(f"{name}: not a file but a folder, a device or a pipe.")
