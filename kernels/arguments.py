@@ -42,7 +42,14 @@ def alike(**tensors: torch.Tensor) -> list[torch.Tensor]:
     for name, tensor in tensors.items():
         if reason := _unreadable(tensor):
             raise ValueError(f"{name} {reason}.")
-    return [tensor.to(common).contiguous().resolve_neg() for tensor in tensors.values()]
+    return [_plain(tensor, common) for tensor in tensors.values()]
+
+
+def _plain(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor in this dtype, its elements in order in memory, and as they are: not a view that only negates them."""
+    converted = tensor if tensor.dtype == dtype else tensor.to(dtype)
+    contiguous = converted if converted.is_contiguous() else converted.contiguous()
+    return contiguous.resolve_neg() if contiguous.is_neg() else contiguous
 
 
 def common_dtype(tensors: Mapping[str, torch.Tensor]) -> torch.dtype:
@@ -53,10 +60,11 @@ def common_dtype(tensors: Mapping[str, torch.Tensor]) -> torch.dtype:
     """
     import torch
 
-    floating = {tensor.dtype for tensor in tensors.values() if dtype_name(tensor) not in INTEGERS}
+    dtypes = {tensor.dtype: dtype_name(tensor) for tensor in tensors.values()}
+    floating = [dtype for dtype, name in dtypes.items() if name not in INTEGERS]
     computed = (*ITEMSIZE, *INTEGERS) if floating else ()
     for name, tensor in tensors.items():
-        if dtype_name(tensor) not in computed:
+        if dtypes[tensor.dtype] not in computed:
             way = "dequantize()" if tensor.is_quantized else "real.float()" if tensor.is_complex() else "float()"
             raise ValueError(f"{tensor.dtype} is not computed here: {', '.join(ITEMSIZE)} are; {name}.{way} gives float32.")
     return functools.reduce(torch.promote_types, floating)
@@ -65,14 +73,13 @@ def common_dtype(tensors: Mapping[str, torch.Tensor]) -> torch.dtype:
 def _unreadable(tensor: torch.Tensor) -> str | None:
     """Why a kernel cannot read the tensor, said after its name; None where it can."""
     import torch
-    from torch.autograd.forward_ad import unpack_dual
 
     if tensor.is_nested:
         return "is a nested tensor: a dense one is needed, as torch.nested.to_padded_tensor gives it"
     if tensor.layout != torch.strided:
         return f"has the layout {tensor.layout}: a dense tensor is needed, as to_dense() gives it"
     try:
-        missing = tensor.numel() > 0 and tensor.data_ptr() == 0
+        missing = tensor.data_ptr() == 0 and tensor.numel() > 0
     except RuntimeError:
         missing = True
     if missing:
@@ -80,7 +87,7 @@ def _unreadable(tensor: torch.Tensor) -> str | None:
             "has no memory of its own that a kernel could read (a tensor on meta, a fake one, or one inside torch.func.grad, "
             "vmap or jvp): give plain tensors; torch.autograd.grad differentiates"
         )
-    if unpack_dual(tensor).tangent is not None:
+    if torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None:
         return "carries a tangent, and forward-mode gradients are not computed here: torch.autograd.grad computes backward"
     return None
 
@@ -108,9 +115,8 @@ def adjustments(tensors: Mapping[str, torch.Tensor]) -> list[str]:
 
 def same_shape(**tensors: torch.Tensor) -> None:
     """Raises ValueError, with every shape, unless all are of one shape."""
-    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    if len(set(shapes.values())) > 1:
-        found = ", ".join(f"{name} has {shape}" for name, shape in shapes.items())
+    if len({tensor.shape for tensor in tensors.values()}) > 1:
+        found = ", ".join(f"{name} has {tuple(tensor.shape)}" for name, tensor in tensors.items())
         raise ValueError(f"{found}: one shape is needed; torch.broadcast_tensors gives it where they broadcast.")
 
 

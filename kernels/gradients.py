@@ -72,7 +72,7 @@ def _recorded(*values: Any) -> bool:
     """Whether autograd would record a call with these arguments."""
     import torch
 
-    return torch.is_grad_enabled() and any(getattr(value, "requires_grad", False) for value in values)
+    return torch.is_grad_enabled() and True in [getattr(value, "requires_grad", False) for value in values]
 
 
 @functools.cache

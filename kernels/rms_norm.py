@@ -5,6 +5,7 @@ backward pass is the operator of kernels/rms_norm_backward.py.
 """
 
 from collections.abc import Callable, Iterator
+from math import inf
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -146,10 +147,14 @@ def epsilon(eps: float) -> float:
     """eps in Python's float. Raises TypeError for what is no number, ValueError for one that is negative or past float32."""
     if isinstance(eps, bool) or not isinstance(eps, Real):
         raise TypeError(f"eps is {eps!r:.40}: a number is needed, {EPS} for one.")
-    if not 0 <= eps <= LARGEST_EPS:
-        nearest = LARGEST_EPS if eps > 0 else 0 if eps < 0 else EPS
-        raise ValueError(f"eps is {eps!r:.40}: a number from 0 to {LARGEST_EPS:g} is needed; the nearest is {nearest:g}.")
-    return float(eps)
+    try:
+        value = float(eps)
+    except OverflowError:
+        value = inf if eps > 0 else -inf
+    if not 0 <= value <= LARGEST_EPS:
+        nearest = LARGEST_EPS if value > 0 else 0 if value < 0 else EPS
+        raise ValueError(f"eps is {value:g}: a number from 0 to {LARGEST_EPS:g} is needed; the nearest is {nearest:g}.")
+    return value
 
 
 def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) -> Iterator[Expected]:

@@ -29,16 +29,17 @@ def chosen(tiling: Tiling | None, rule: Tiling, sizes: tuple[Size, ...], tiles: 
     """The caller's tiling in Python's integers; the rule's where there is none.
 
     `sizes` are the blocks that the kernel has, powers of two where the name begins with BLOCK; `tiles` pairs those that are the
-    two sides of one. Raises TypeError for what is no tiling, and ValueError, with the nearest legal value, for
-    blocks, warps or stages that would launch nothing or that Triton refuses.
+    two sides of one. Raises TypeError for what is no tiling, and ValueError, with the nearest legal value, for blocks, warps or
+    stages that would launch nothing or that Triton refuses.
     """
     if tiling is None:
         return rule
     if not isinstance(tiling, Tiling) or not isinstance(tiling.blocks, Mapping):
         raise TypeError(f"tiling is {tiling!r:.60}: a Tiling is needed, {rule} for one.")
     names = [size.name for size in sizes]
-    if set(tiling.blocks) != set(names):
-        raise ValueError(f"tiling has {', '.join(map(str, tiling.blocks)) or 'no blocks'}: {', '.join(names)} are its blocks.")
+    if tiling.blocks.keys() != set(names):
+        given = ", ".join(map(str, tiling.blocks)) or "no blocks"
+        raise ValueError(f"tiling has {given}: {' and '.join(names)} {'are' if len(names) > 1 else 'is'} needed, and no other.")
     blocks = {size.name: _block(size, tiling.blocks[size.name], rule[size.name]) for size in sizes}
     for pair in tiles:
         _tile({name: blocks[name] for name in pair})
@@ -62,9 +63,9 @@ def _whole(name: str, value: Any, rule: int) -> int:
 
 
 def _power(name: str, value: int, most: int) -> int:
-    nearest = nearest_powers(value, most)
-    if value in nearest:
+    if 1 <= value <= most and value & value - 1 == 0:
         return value
+    nearest = nearest_powers(value, most)
     options = " and ".join(f"{number:,}" for number in nearest)
     verb = "are" if len(nearest) > 1 else "is"
     raise ValueError(f"{name}: {_shown(value)} is not a power of two from 1 to {most:,}; the nearest {verb} {options}.")
