@@ -17,6 +17,7 @@ from ..runtime.limits import traceable
 from ..runtime.records import EVERYTHING, Access, Program, linear, unravel
 from ..runtime.settings import digits
 from ..runtime.what_ifs import story
+from .compile import target_from
 from .options import Parser, add_target, arguments_of, parser_for, request_from
 
 if TYPE_CHECKING:
@@ -38,9 +39,13 @@ def main(arguments: list[str]) -> int:
     request = request_from(parser, operator, given)
     launch = request.launch()
     programs = [_program(parser, text, launch) for text in given.program or ["0"]] if launch.programs else []
-    compiling = _ask_compiler(request, given.target)
-    accesses = _traced(launch, programs, request.seed)
-    found = _answer(compiling)
+    if launch.programs:
+        compiling = _ask_compiler(request, given.target)
+        accesses = _traced(launch, programs, request.seed)
+        found = _answer(compiling)
+    else:
+        accesses, target = (), target_from(parser, given.target)
+        found = {"launchable": False, "reason": "0 programs: nothing to launch.", "target": target.name}
     if given.json:
         print(json.dumps(_document(request, launch, found, accesses)))
     else:
