@@ -97,7 +97,7 @@ def grid(problem: Problem, meta: Mapping[str, int], divide: Callable[[int, int],
 def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> Launch:
     """Offsets reach the end of the last tile of the largest of the three matrices."""
     m, n, k = problem["m"], problem["n"], problem["k"]
-    block_m, block_n, block_k = tiling["BLOCK_M"], tiling["BLOCK_N"], tiling["BLOCK_K"]
+    block_m, block_n, block_k, group_m = (tiling[name] for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"))
     padded_m, padded_n, padded_k = (cdiv(m, block_m) * block_m, cdiv(n, block_n) * block_n, cdiv(k, block_k) * block_k)
     furthest = max(padded_m * max(k, n), padded_k * n) + max(padded_k, padded_n)
     return Launch(
@@ -111,7 +111,8 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
             "n": n,
             "k": k,
         },
-        constants={**tiling.blocks, "OFFSET_TYPE": offset_type(furthest)},
+        # A larger group orders the tiles as one of all their rows does, but its product with the columns would wrap in int32.
+        constants={**tiling.blocks, "GROUP_M": min(group_m, cdiv(m, block_m)), "OFFSET_TYPE": offset_type(furthest)},
         num_warps=tiling.num_warps,
         num_stages=tiling.num_stages,
     )
@@ -197,9 +198,9 @@ def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) ->
     yield Expected("store", "c_ptr", rows * n + columns, (rows < m) & (columns < n))
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """Tiles down c, tiles across c."""
-    return (Axis.over(problem["m"], tiling["BLOCK_M"]), Axis.over(problem["n"], tiling["BLOCK_N"]))
+    return tuple(Axis.over(problem[size], tiling[block], divide) for size, block in (("m", "BLOCK_M"), ("n", "BLOCK_N")))
 
 
 def feeds(problem: Problem, tiling: Tiling, output: str, element: int) -> dict[str, Any]:

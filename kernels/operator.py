@@ -52,6 +52,13 @@ def grid_refusal(grid: Sequence[int]) -> str | None:
     )
 
 
+def id_refusal(grid: Sequence[int]) -> str | None:
+    """Why not every program of the grid can know its number; None where it can: `tl.program_id` is an int32."""
+    if max(grid) <= INT32_END:
+        return None
+    return f"Program ids are int32 in Triton and end at {MAX_PROGRAMS:,}; along one axis this grid has {max(grid):,} programs."
+
+
 class Numbers(Mapping[str, int]):
     """A mapping of names to whole numbers that can be hashed and never changes."""
 
@@ -271,7 +278,7 @@ class Operator:
     plan      -- (problem, tiling, divide) to the launch; pure; `divide` rounds the grid
     tiling    -- (problem) to the launch rule's choice
     story     -- (problem, tiling) to the sentence over the picture, numbers between `**`
-    axes      -- (problem, tiling) to the programs and their lanes
+    axes      -- (problem, tiling, divide) to the programs and their lanes
     owner     -- (problem, tiling, argument, elements) to the numbers of the programs that write them, or first read them
     accesses  -- (problem, tiling, program) to that program's loads and stores in order: the closed form
     feeds     -- (problem, tiling, output argument, element) to the elements of each input that it depends on
@@ -301,7 +308,7 @@ class Operator:
     plan: Callable[..., Launch]
     tiling: Callable[[Problem], Tiling]
     story: Callable[[Problem, Tiling], str] | None = None
-    axes: Callable[[Problem, Tiling], tuple[Axis, ...]] | None = None
+    axes: Callable[..., tuple[Axis, ...]] | None = None
     owner: Callable[[Problem, Tiling, str, Any], Any] | None = None
     accesses: Callable[[Problem, Tiling, tuple[int, int, int]], Iterator[Expected]] | None = None
     feeds: Callable[[Problem, Tiling, str, int], Mapping[str, Any]] | None = None

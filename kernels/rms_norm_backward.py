@@ -227,10 +227,10 @@ def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) ->
                     yield rows.access("store", "partial_ptr", problem, program[0], columns)
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """As many programs as share the rows; a turn of the loop over rows has the lanes of one row."""
-    (row,) = rows.axes(problem, tiling)
-    (programs,) = grid(problem, tiling.blocks)
+    (row,) = rows.axes(problem, tiling, divide)
+    (programs,) = grid(problem, tiling.blocks, divide)
     return (Axis(programs, row.lanes, row.live, row.last),)
 
 

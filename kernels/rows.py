@@ -75,10 +75,10 @@ def turns(problem: Problem, tiling: Tiling) -> Iterator[np.ndarray]:
         yield start + np.arange(block, dtype=np.int64)
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """Programs down the rows; along a row every program has the same live lanes."""
     columns, block = problem["columns"], tiling["BLOCK_SIZE"]
-    rows = grid(problem, tiling.blocks)[0]
+    rows = grid(problem, tiling.blocks, divide)[0]
     lanes = cdiv(columns, block) * block
     return (Axis(rows, lanes, columns, columns if rows else 0),)
 

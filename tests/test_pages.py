@@ -107,8 +107,8 @@ def test_hostile_links_are_corrected_and_said(texts, said):
     [
         (
             {"n": "7", "BLOCK_SIZE": "0"},
-            "end argument must be greater than the start",
-            "Launch in the interpreter with BLOCK_SIZE 1",
+            "BLOCK_SIZE: 0 is not a whole number from 1 to 2,147,483,647; 1 is used.",
+            "Launch in the interpreter",
         ),
         (
             {"n": "7", "BLOCK_SIZE": "1000"},
@@ -127,8 +127,8 @@ def test_hostile_links_are_corrected_and_said(texts, said):
         ),
         (
             {"n": "7", "BLOCK_SIZE": "8", "num_warps": "0"},
-            "Nearest: num_warps 1.",
-            "Launch in the interpreter with num_warps 1",
+            "num_warps: 0 is not a whole number from 1 to 1,024; 1 is used.",
+            "Launch in the interpreter",
         ),
         (
             {"n": "7", "BLOCK_SIZE": "8", "num_warps": "64"},

@@ -83,8 +83,8 @@ def covers(arch: str, listed: Sequence[str]) -> Result:
     if arch.startswith("sm_"):
         major, minor = int(arch[3:-1]), int(arch[-1])
         known_ones = [one.partition("_") for one in listed]
-        machine = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "sm" and text.isdigit()]
-        ptx = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "compute" and text.isdigit()]
+        machine = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "sm" and text.isdecimal()]
+        ptx = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "compute" and text.isdecimal()]
         if any(one[0] == major and one[1] <= minor for one in machine):
             return replace(here, said=said)
         if any(one <= (major, minor) for one in ptx):

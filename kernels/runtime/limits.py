@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from ..operator import Launch, grid_refusal
 from ..tilings import MAX_LANES, nearest_powers
@@ -19,6 +20,17 @@ def illegal(blocks: Mapping[str, int], num_warps: int, target: Target) -> dict[s
     given = {**{name: value for name, value in blocks.items() if name.startswith("BLOCK")}, "num_warps": num_warps}
     nearest = {name: legal_values(name, value, target) for name, value in given.items()}
     return {name: nearest[name] for name, value in given.items() if value not in nearest[name]}
+
+
+def lanes_held(launch: Launch) -> int:
+    """The most lanes that one tensor of a program has: a block, or a tile of two; 0 where a block is below 1."""
+    blocks = sorted(value for name, value in launch.constants.items() if name.startswith("BLOCK") and isinstance(value, int))
+    return prod(blocks[-2:]) if min(blocks, default=1) > 0 else 0
+
+
+def traceable(launch: Launch) -> bool:
+    """Whether a program of the launch can be run at all: there is one, its blocks neither empty nor too large."""
+    return launch.programs > 0 and 0 < lanes_held(launch) <= MAX_LANES
 
 
 def refusal(launch: Launch, target: Target) -> str | None:

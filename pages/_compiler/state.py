@@ -10,7 +10,7 @@ from kernels.inside.stages import STAGES
 from kernels.operator import DTYPES, Numbers, Operator, Preset, Problem, Size
 from kernels.runtime.device import DEFAULT_TARGET, TARGETS, Target, attached
 from kernels.runtime.request import Request
-from kernels.runtime.settings import NUM_WARPS, RejectedError, Settings, block_size, corrected, link, telling, whole
+from kernels.runtime.settings import NUM_WARPS, RejectedError, Settings, block_size, corrected, digits, link, telling, whole
 from kernels.runtime.source import source_of
 from pages._state import State, request_shows
 
@@ -111,12 +111,12 @@ def read(raw: Mapping[str, str]) -> tuple[CompilerSettings, tuple[str, ...]]:
     differs = _chosen(raw, "differs", ("", *differences(request)), "", notices)
     by = _by(raw, request, target, differs, notices) if differs else ""
     line = raw.get("line", "")
-    source = source_of(request.launch().kernel)
-    within = line.isdecimal() and len(line) < 9 and 0 <= int(line) - source.first < len(source.lines)
+    source, number = source_of(request.launch().kernel), digits(line)
+    within = number is not None and 0 <= number - source.first < len(source.lines)
     if line and not within:
         last = source.first + len(source.lines) - 1
         notices.append(f"line: {line[:24]!r} is not a line of this kernel, {source.first} to {last}; none is chosen.")
-    return CompilerSettings(request, target, stage, int(line) if within else None, differs, by), tuple(notices)
+    return CompilerSettings(request, target, stage, number if within else None, differs, by), tuple(notices)
 
 
 def _start(operator: Operator) -> Preset:
@@ -180,7 +180,7 @@ def shows(settings: CompilerSettings) -> dict[str, Any]:
         "target": settings.target,
         "stage": settings.stage,
         "differs": settings.differs or None,
-        "by": int(settings.by) if settings.by.isdecimal() else settings.by,
+        "by": settings.by if (number := digits(settings.by)) is None else number,
     }
 
 
