@@ -56,9 +56,7 @@ def figures(compiler: Worker, target: str, **texts: object) -> dict[str, Any]:
 def python(code: str, seconds: float = 180, **environment: str) -> Done:
     """A Python program in a process of its own, beside the package."""
     given = {**os.environ, **environment}
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=given, capture_output=True, text=True, timeout=seconds
-    )
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=given, capture_output=True, text=True, timeout=seconds)
 
 
 def traced(*arguments: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_b01_a_block_of_0_has_its_own_reason_and_a_block_of_1_is_legal(compiler)
 
 @pytest.mark.parametrize("block", [1000, 200, 96])
 def test_b01_the_function_refuses_it_in_words(block):
-    with pytest.raises(ValueError, match="power of (2|two)") as raised:
+    with pytest.raises(ValueError, match=r"power of (2|two)") as raised:
         add(torch.ones(5000), torch.ones(5000), Tiling(Numbers(BLOCK_SIZE=block)))
     assert "\n" not in str(raised.value)
 
@@ -70,7 +70,9 @@ def test_b03_no_elements_launch_nothing_and_nothing_is_divided_by_them(name):
     launch = operator.plan(problem, operator.tiling(problem))
     assert launch.programs == 0
     inputs = {
-        argument.removesuffix("_ptr"): torch.empty(tensor.shape) for argument, tensor in launch.tensors.items() if tensor.filling
+        argument.removesuffix("_ptr"): torch.empty(tensor.shape)
+        for argument, tensor in launch.tensors.items()
+        if tensor.filling
     }
     results = operator.wrapper(**inputs)
     assert all(one.numel() == 0 for one in (results if isinstance(results, tuple) else (results,)))

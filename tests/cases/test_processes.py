@@ -54,7 +54,7 @@ def test_i03_two_sessions_that_launch_at_once_both_get_their_own_right_result():
         assert all(task.result.within for task in running)
         assert [set(task.result.printed) for task in running] == [{"output"}, {"output"}]
         assert [task.result.grid for task in running] == [(16, 1, 1), (20, 1, 1)]
-    assert all("within tolerance" in words(checked(app.run())) for app in (one, other))
+        assert all("within tolerance" in words(checked(app.run())) for app in (one, other))
 
 
 def test_i04_interpreting_compiling_and_interpreting_again_all_work():

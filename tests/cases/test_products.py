@@ -18,6 +18,7 @@ from ..test_compiler_page import page as compiler_page
 from ..test_pages import chart, launched, page, words
 from .reach import command, figures, request_of, verdict
 
+FLOAT32 = {"operator": "matmul_relu", "m": 512, "n": 512, "k": 512, "dtype": "float32"}
 MATMUL = {"operator": "matmul_relu", "dtype": "float16"}
 
 
@@ -32,9 +33,9 @@ def test_g01_a_float32_product_is_float32_to_the_last_bits():
 
 
 def test_g01_no_matrix_unit_takes_it_and_the_page_says_so(compiler):
-    text = words(compiler_page(operator="matmul_relu", m=512, n=512, k=512))
+    text = words(compiler_page(**FLOAT32))
     assert "tl.dot became ordinary multiplications and additions" in text
-    assert figures(compiler, "sm_90", operator="matmul_relu", m=512, n=512, k=512)["matrix_instructions"] == {}
+    assert figures(compiler, "sm_90", **FLOAT32)["matrix_instructions"] == {}
 
 
 def test_g01_the_interpreters_limits_are_said_once_where_a_result_of_it_is_shown():
@@ -112,13 +113,12 @@ SHARED = {"sm_80": 166912, "sm_90": 232448, "gfx942": 65536}
 
 
 @pytest.mark.parametrize("target", SHARED)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: "x".join(map(str, row[0].tiling.blocks.values())) + f",{row[0].tiling.num_stages}")
-def test_g05_shared_memory_is_compared_with_the_targets_before_a_launch(compiler, target, row):
-    request, fits = row
-    stages = compiler.call(stages_job, request, find_target(target), seconds=180)
+@pytest.mark.parametrize(("request_", "fits"), ROWS)
+def test_g05_shared_memory_is_compared_with_the_targets_before_a_launch(compiler, target, request_, fits):
+    stages = compiler.call(stages_job, request_, find_target(target), seconds=180)
     needed = stages.resources.shared_bytes
     assert stages.verdict.launchable is fits[target] is (needed <= SHARED[target])
-    blocks = request.tiling
+    blocks = request_.tiling
     one_stage = 2 * blocks["BLOCK_K"] * (blocks["BLOCK_M"] + blocks["BLOCK_N"])
     assert needed >= one_stage * (blocks.num_stages - 1)
     if not fits[target]:
@@ -144,7 +144,8 @@ def test_g05_the_page_offers_what_would_fit(compiler):
 def _texts(app) -> dict[str, str]:
     from pages._compiler.state import write
 
-    return {name: text for name, text in write(app.session_state["compiler.settings"]).items() if name not in ("stage", "target")}
+    texts = write(app.session_state["compiler.settings"])
+    return {name: text for name, text in texts.items() if name not in ("stage", "target")}
 
 
 @pytest.mark.parametrize("warps", [0, 3])
