@@ -9,6 +9,7 @@ from ..runtime.device import Target
 from ..runtime.request import Request
 from .fits import fits
 from .mix import mix
+from .moved import loaded
 from .remarks import remarks
 from .stages import Stages
 
@@ -39,6 +40,7 @@ def report(request: Request, target: Target, stages: Stages) -> dict[str, Any]:
         "layouts": layouts(stages),
         "instructions": dict(counted.kinds) if counted else None,
         "load_bytes": counted and {str(width): count for width, count in counted.loads.items()},
+        "argument_load_bytes": loaded(stages, launch) if counted else None,
         "store_bytes": counted and {str(width): count for width, count in counted.stores.items()},
         "matrix_instructions": dict(counted.matrix) if counted else None,
         "warnings": list(remarks(request, target, stages)),

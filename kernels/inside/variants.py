@@ -9,6 +9,7 @@ from ..operator import INT32_END, ITEMSIZE, MAX_ELEMENTS, Numbers
 from ..runtime.device import Target
 from ..runtime.request import Request
 from .mix import mix
+from .moved import in_words, loaded
 from .stages import Stages, compiled_stages
 
 
@@ -24,7 +25,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Variant:
-    """Another launch: what changes, whether it needs another kernel, and that kernel's figures."""
+    """Another launch: what changes, whether it needs another kernel, and that kernel's figures; `loads` by argument."""
 
     change: str
     same: bool
@@ -33,6 +34,7 @@ class Variant:
     widest_load: int
     instructions: int
     refused: str = ""
+    loads: str = ""
 
 
 def arguments(request: Request, target: Target) -> tuple[Argument, ...]:
@@ -87,6 +89,7 @@ def variants(request: Request, target: Target, own: Stages) -> tuple[Variant, ..
                 stages.resources.registers,
                 max(counted.loads, default=0),
                 counted.instructions,
+                loads=in_words(loaded(stages, other.launch())),
             )
         )
     return tuple(found)

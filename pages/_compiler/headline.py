@@ -9,6 +9,7 @@ import streamlit as st
 from kernels.errors import TaskError, joined
 from kernels.inside.interpreted import why
 from kernels.inside.mix import Mix, mix
+from kernels.inside.moved import grouped, loaded
 from kernels.language import MISSING, triton
 from kernels.runtime.compile import Verdict
 from kernels.runtime.device import attached
@@ -45,12 +46,20 @@ def _sentence(built: Built, kernel: str) -> str:
         return f"{kernel} is **not** compiled for **{stages.target.name}** yet."
     if not stages.texts:
         return f"{kernel} does **not** compile for **{stages.target.name}**."
-    used, counted = stages.resources, mix(stages)
-    wide = max(counted.loads, default=0)
+    used = stages.resources
     spilled = f"**{used.spill_bytes:,}** bytes spilled" if used.spill_bytes else "nothing spilled"
     shared = f"**{bytes_text(used.shared_bytes)}** of shared memory" if used.shared_bytes else "no shared memory"
-    loads = f", loads of up to **{wide}** bytes" if wide else ""
-    return f"{kernel} takes **{used.registers}** registers a thread, {spilled}, {shared}{loads}."
+    return f"{kernel} takes **{used.registers}** registers a thread, {spilled}, {shared}{_loads(built)}."
+
+
+def _loads(built: Built) -> str:
+    """How wide loads are, argument by argument where these differ."""
+    groups = grouped(loaded(built.stages, built.request.launch()))
+    if len(groups) > 1:
+        parts = [f"**{width}** bytes ({', '.join(names)})" for width, names in groups.items()]
+        return f", loads of {', '.join(parts[:-1])} and {parts[-1]}"
+    wide = max(mix(built.stages).loads, default=0)
+    return f", loads of up to **{wide}** bytes" if wide else ""
 
 
 def figures(built: tuple[Built, ...]) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 from kernels.commands.options import arguments_of
 from kernels.inside.checks import checks
 from kernels.inside.mix import KINDS, Mix, mix
+from kernels.inside.moved import in_words, loaded
 from kernels.inside.stages import STAGES
 from kernels.inside.variants import arguments
 from kernels.runtime.device import attached
@@ -88,6 +89,7 @@ def _metadata(built: Built) -> list[tuple[str, str]]:
         ("spilled, bytes a thread", told(used.spill_bytes)),
         ("shared memory, bytes", told(used.shared_bytes)),
         ("loads", _widths(counted.loads)),
+        ("a load, by argument", in_words(loaded(stages, launch)) or "-"),
         ("stores", _widths(counted.stores)),
         ("matrix instructions", ", ".join(f"{count} × {name}" for name, count in counted.matrix.items()) or "none"),
         ("instructions", told(counted.instructions if stages.texts else None)),
@@ -148,10 +150,10 @@ def _anew(settings: CompilerSettings, built: Built) -> None:
                 continue
             letter = letters.setdefault(one.kernel, chr(ord("A") + len(letters)))
             verdict = f"{letter}, the same" if one.same else f"**{letter}**, another"
-            rows.append((one.change, verdict, f"{one.registers}", f"{one.widest_load or '?'} B", f"{one.instructions:,}"))
+            rows.append((one.change, verdict, f"{one.registers}", one.loads or "?", f"{one.instructions:,}"))
             if not one.same:
                 marked.add(number)
-        st.html(table(("launch", "kernel", "registers", "widest load", "instructions"), rows, frozenset(marked)))
+        st.html(table(("launch", "kernel", "registers", "a load", "instructions"), rows, frozenset(marked)))
 
 
 def _times(built: Built, style: Style) -> None:
