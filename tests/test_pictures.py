@@ -28,6 +28,8 @@ from .examples import problems
 from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
+# The backward pass reads its own sums back in a loop; they stay on the chip, and the formula does not count them.
+READ_ONCE = [operator for name, operator in operators().items() if name != "rms_norm_backward"]
 EXAMPLES = [(operator, preset) for operator in operators().values() for preset in operator.presets]
 
 
@@ -122,7 +124,7 @@ def test_arithmetic_pictures_have_the_traced_offsets_and_masks(operator, data):
         np.testing.assert_array_equal(ours.cells.owner, theirs.cells.owner)
 
 
-@EVERY
+@pytest.mark.parametrize("operator", READ_ONCE, ids=lambda operator: operator.name)
 @examples(15)
 @given(data=st.data())
 def test_counted_bytes_are_the_formulas(operator, data):
@@ -130,9 +132,7 @@ def test_counted_bytes_are_the_formulas(operator, data):
     picture = draw(Request(operator.name, problem, tiling), 0)
     assume(picture.counted is not None)
     fused = operator.traffic(problem, tiling).fused[0]
-    again = picture.counted[0] - fused.read  # a loop of the backward pass reads its own sums back, which stay on the chip
-    assert again >= 0 if operator.name == "rms_norm_backward" else again == 0
-    assert picture.counted[1] >= fused.written if operator.name == "rms_norm_backward" else picture.counted[1] == fused.written
+    assert picture.counted == (fused.read, fused.written)
 
 
 @pytest.mark.parametrize(("operator", "preset"), EXAMPLES, ids=[f"{o.name}-{p.title}" for o, p in EXAMPLES])

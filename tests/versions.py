@@ -25,11 +25,9 @@ def requirements(kind: str) -> list[str]:
     """The project's own requirements as that set has them, and what the tests need beside them."""
     own = _lines(ROOT / "requirements.txt")
     tests = [line for line in _lines(ROOT / "tests" / "requirements.txt") if not line.startswith("-r")]
-    return [*(pinned(line) for line in (*own, *triton(tests)) if kind == "oldest"), *(own if kind == "newest" else ()), *tests]
-
-
-def triton(lines: Sequence[str]) -> list[str]:
-    return [line for line in lines if re.match(r"triton\b", line)]
+    if kind == "newest":
+        return [*own, *tests]
+    return [pinned(line) if line in own or line.startswith("triton") else line for line in (*own, *tests)]
 
 
 def pinned(line: str) -> str:
