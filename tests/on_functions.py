@@ -242,12 +242,14 @@ def plain(name: str, device: str) -> list[str]:
         "negated in place": lambda tensor: torch._neg_view(-tensor),
         "turned": lambda tensor: tensor.transpose(0, -1).contiguous().transpose(0, -1),
     }
-    for kind, view in kinds.items():
-        views = {one: view(tensor) for one, tensor in inputs.items()}
+    for kind, changed in ((kind, changed) for kind in kinds for changed in inputs):
+        views = {**inputs, changed: kinds[kind](inputs[changed])}
         copies = {one: torch.tensor(tensor.detach().tolist(), device=device) for one, tensor in views.items()}
         with torch.no_grad():
             ours, theirs = results(operator.wrapper(**views)), results(operator.wrapper(**copies))
-        wrong += [kind for a, b in zip(ours, theirs, strict=True) if not torch.equal(a.as_subclass(torch.Tensor), b)]
+        wrong += [
+            f"{changed} {kind}" for a, b in zip(ours, theirs, strict=True) if not torch.equal(a.as_subclass(torch.Tensor), b)
+        ]
     return wrong
 
 
