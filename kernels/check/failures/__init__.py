@@ -51,6 +51,7 @@ _ERRNO = {
     errno.EROFS: "cache-not-writable",
     errno.ENOTDIR: "cache-not-a-folder",
     errno.ENOENT: "cache-not-a-folder",
+    errno.EEXIST: "cache-not-a-folder",  # a file of that name
     errno.ESTALE: "stale-handle",
 }
 

@@ -69,7 +69,8 @@ RECIPES = (
             ),
             Sign(
                 "failed to map segment",
-                rf"{WITHIN}[/\\](?P<library>[\w.-]{{1,120}}\.so): failed to map segment from shared object",
+                rf"(?<!\S)['\"]?[^\s'\"]{{0,200}}[/\\]{KEPT}[/\\](?:[^\s'\"]{{0,300}}[/\\])?(?P<library>[\w.-]{{1,120}}\.so):"
+                r" failed to map segment from shared object",
             ),
         ),
         unnamed={"library": "A library of Triton"},

@@ -110,7 +110,7 @@ RECIPES = (
         "(torch 2.14 or older). pytorch.org, Get started, lists the builds; torch.cuda.get_arch_list() tells what one has.",
         issues("pytorch/pytorch#150733", "pytorch/pytorch#182250", "pytorch/pytorch#190385", "vllm-project/vllm#21633"),
         (
-            Sign("is not compatible with the current", r"CUDA capability (?P<arch>sm_\d{2,3}\w?) is not compatible"),
+            Sign("is not compatible", r"CUDA capability (?P<arch>sm_\d{2,3}\w?) is not compatible"),
             Sign("no kernel image is available", r"\bno kernel image is available for execution on the device"),
             Sign("nokernelimagefordevice", r"\bcudaErrorNoKernelImageForDevice\b"),
             Sign("cuda error: invalid device function", r"\bCUDA error: invalid device function\b"),

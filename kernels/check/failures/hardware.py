@@ -115,7 +115,7 @@ RECIPES = (
         (
             *xid(119),
             *xid(120),
-            Sign("from gsp", r"\bTimeout (?:after \d+s of )?waiting for RPC (?:response )?from (?:GPU\d+ )?GSP\d*!"),
+            Sign("waiting for rpc", r"\bTimeout (?:after \d+s of )?waiting for RPC (?:response )?from (?:GPU\d+ )?GSP\d*!"),
         ),
         follows=("gpu-lost",),
     ),

@@ -79,7 +79,7 @@ RECIPES = (
         issues("triton-lang/triton#1543", "triton-lang/triton#3397", "triton-lang/triton#6747"),
         (
             Sign(
-                "glibcxx_",
+                "not found (required by",
                 rf"version [`'](?P<version>(?:GLIBCXX|CXXABI)_[\d.]{{1,12}})' not found \(required by (?P<library>{OURS})\)",
             ),
         ),
