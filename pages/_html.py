@@ -30,7 +30,9 @@ def bold(text: str) -> Markup:
 
 def literal(text: str) -> str:
     """A text as Markdown that shows it as it is: no link, no image, no formula; for labels, captions and help."""
-    return MARKDOWN.sub(lambda found: f"\\{found[0]}", text.replace("\r", " ").replace("\n", " "))
+    # An invisible joiner: Streamlit makes links of addresses in any text, escaped or not.
+    apart = re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)", "\u2060", text.replace("\r", " ").replace("\n", " "))
+    return MARKDOWN.sub(lambda found: f"\\{found[0]}", apart)
 
 
 def caption(text: str) -> None:

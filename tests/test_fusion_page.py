@@ -332,7 +332,8 @@ def test_a_folder_that_cannot_be_written_is_said(pretending, monkeypatch, tmp_pa
     app = fusion(operator="rms_norm", rows="4096", columns="4096")
     checked(app.button(key="fusion.go").click().run())
     checked(waited(app).button(key="fusion.save").click().run())
-    assert "Choose a folder on the Runs page" in " ".join(one.value for one in app.caption)
+    said = " ".join(one.value for one in app.caption)
+    assert "choose a folder, not a file. The folder is chosen on the Runs page" in said
     app.session_state["runs.folder"] = str(tmp_path / "other")
     checked(app.button(key="fusion.save").click().run())
     assert "Saved as" in " ".join(one.value for one in app.caption)
