@@ -19,7 +19,7 @@ SECONDS = 60
 
 STRANGE = (
     "", " ", "-1", "-0", "2.5", "nan", "inf", "-inf", "1e-400", "²", "①", "٣", "1²", "0x10", "true", "None", "x" * 300, "\0",
-    "a\0b", "~nobody", "~nobody/a.json", "../../etc/passwd", "<script>alert(1)</script>", "\u202e7", "1;2", "🙂", "%00", "é", "--help",
+    "a\0b", "~nobody", "~nobody/a.json", "../../etc/passwd", "<script>alert(1)</script>", "\u202e7", "1;2", "%00", "--help",
 )  # fmt: skip
 ENORMOUS = ("1e400", "-1e400", "9" * 5000, "-" + "9" * 5000, str(2**31), str(2**32), str(2**40), str(2**63), str(2**100))
 SMALL = ("0", "1", "2", "3", "7", "16", "64", "100", "781", "1000", "1024", "2048")
