@@ -131,6 +131,15 @@ def wrong(app: AppTest) -> str:
     if "Traceback (most recent" in html:
         return "a traceback"
     drawn = app.session_state["drawn"] if "drawn" in app.session_state else {}  # noqa: SIM401 (AppTest has no get)
-    if drawn or app.get("plotly_chart") or 'class="say' in html or "nothing to launch" in html or app.caption or app.info:
+    panes = len(app.get("bidi_component")) > 1  # the compiler page's linked texts; one is the frame that every page has
+    if (
+        drawn
+        or panes
+        or app.get("plotly_chart")
+        or 'class="say' in html
+        or "nothing to launch" in html
+        or app.caption
+        or app.info
+    ):
         return ""
     return "neither a figure nor a sentence"
