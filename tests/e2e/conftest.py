@@ -33,7 +33,7 @@ def start(port: int) -> subprocess.Popen:
     server = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, "TRITON_INTERPRET": "0"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    for _ in range(100):
+    for _ in range(600):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1)
             return server
