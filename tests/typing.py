@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
 ROUNDS, SECONDS, BUSY = 200, 5.0, 2
-PATIENCE = 120.0  # seconds until a round that is not right yet counts as wrong
+PATIENCE = 300.0  # seconds until a round that is not right yet counts as wrong
 ACTIONS = ("type", "step", "back", "forward", "type", "back and type", "step", "type", "back")
 SLOW = """
 import sys, threading, time
