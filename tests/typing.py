@@ -83,7 +83,7 @@ class Tab:
     def __init__(self, page: Page, first: int) -> None:
         self.page, self.shown, self.next = page, first, first
         self.right, self.wrong = 0, []
-        self.field = page.get_by_role("spinbutton", name="n_elements", exact=True)
+        self.field = page.get_by_role("spinbutton", name="n_elements", exact=True).first
 
     async def act(self, action: str) -> None:
         """Does it, and waits until the page is where it should be."""
@@ -125,6 +125,8 @@ class Tab:
 
     async def _back_and_type(self) -> int:
         await self._back()
+        fields = "document.querySelectorAll('input[aria-label=n_elements]').length"
+        await self.page.wait_for_function(f"{fields} === 1", timeout=PATIENCE * 1000)  # the old one fades while a run goes on
         return await self._type()
 
     async def _arrived(self) -> int:
