@@ -113,9 +113,9 @@ class Worker:
         """How many tasks are in line, the one that runs included."""
         return len(self._line)
 
-    def restart(self) -> None:
-        """Ends the process, whatever it does; the next task starts another."""
-        self._replace(self._executor)
+    def restart(self, *, wait: bool = False) -> None:
+        """Ends the process, whatever it does, and may wait until it has ended; the next task starts another."""
+        self._replace(self._executor, wait=wait)
 
     def _current(self) -> ProcessPoolExecutor:
         with self._lock:
@@ -125,12 +125,12 @@ class Worker:
                 self._executor = ProcessPoolExecutor(1, timeout=idle, env=environment(self.name), initializer=_keep)
             return self._executor
 
-    def _replace(self, broken: ProcessPoolExecutor | None) -> None:
+    def _replace(self, broken: ProcessPoolExecutor | None, *, wait: bool = False) -> None:
         with self._lock:
             if broken is None or broken is not self._executor:
                 return
             self._executor = None
-        broken.shutdown(wait=False, kill_workers=True)
+        broken.shutdown(wait=wait, kill_workers=True)
 
     def _wait_in_line(self, place: object, checkpoint: Callable[[], object]) -> None:
         while True:
@@ -173,9 +173,9 @@ class Workers:
             return self._workers.setdefault(name, Worker(name))
 
     def close(self) -> None:
-        """Ends every process."""
+        """Ends every process, and waits until they have ended."""
         for worker in self._workers.values():
-            worker.restart()
+            worker.restart(wait=True)
 
 
 def _quiet_tracker() -> None:
