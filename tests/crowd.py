@@ -52,8 +52,8 @@ def last_program(n: int) -> str:
 class Client:
     """What a browser does on the wire: sends the query string and the widgets, reads what comes until the run has finished."""
 
-    def __init__(self, socket: object) -> None:
-        self.socket, self.query, self.field = socket, "", ""
+    def __init__(self, socket: object, patience: float = 20.0) -> None:
+        self.socket, self.query, self.field, self.patience = socket, "", "", patience
 
     async def rerun(self, n: int | None = None) -> bytes:
         from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -70,7 +70,7 @@ class Client:
 
         came = b""
         while True:
-            raw = await asyncio.wait_for(self.socket.recv(), 20)
+            raw = await asyncio.wait_for(self.socket.recv(), self.patience)
             message = ForwardMsg.FromString(raw)
             came += raw
             if message.WhichOneof("type") == "script_finished":

@@ -42,7 +42,7 @@ async def connected(port: int) -> tuple[object, Client]:
     from websockets.asyncio.client import connect
 
     socket = await connect(f"ws://localhost:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None)
-    client = Client(socket)
+    client = Client(socket, patience=300)
     client.query = f"n_elements=1000&BLOCK_SIZE={BLOCK_SIZE}"
     await client.rerun()
     return socket, client

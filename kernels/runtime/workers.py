@@ -39,9 +39,9 @@ class Workers:
             return self._workers[name]
 
     def close(self) -> None:
-        """Ends every process."""
+        """Ends every process, and waits until they have ended."""
         for worker in self._workers.values():
-            worker.restart()
+            worker.restart(wait=True)
 
 
 def process_id() -> int:

@@ -35,9 +35,9 @@ def read(texts: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
 
 
 def write(settings: Settings) -> dict[str, str]:
-    """The texts that `read` turns into these settings; what is at its default is left out."""
-    default = asdict(Settings())
-    return {name: value for name, value in asdict(settings).items() if value != default[name]}
+    """The texts that `read` turns into these settings; the mode is always there, so that the page has an address of its own."""
+    report = {"report": settings.report} if settings.report != LATEST else {}
+    return {"mode": settings.mode, **report}
 
 
 def _shows(settings: Settings) -> dict[str, Any]:
