@@ -125,7 +125,7 @@ def _environment(error: BaseException) -> str | None:
     if isinstance(error, (subprocess.SubprocessError, BrokenExecutor)):
         return _program(error)
     if isinstance(error, ImportError):
-        return str(error).split("\n")[0] or type(error).__name__
+        return f"{type(error).__name__}: {error}".split("\n")[0]
     return _by_text(error)
 
 

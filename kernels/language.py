@@ -18,7 +18,7 @@ try:
 
     _ = triton.jit, triton.__version__, tl.constexpr, tl.load  # a folder of that name is a module with nothing in it
 except (Exception, SystemExit) as error:
-    MISSING = f"Triton cannot be imported here: {sentence(error).text}"
+    MISSING = f"Triton cannot be imported here: {error if isinstance(error, ImportError) else sentence(error).text}"
 
     class _Placeholder:
         """A kernel that keeps its source and refuses to run."""

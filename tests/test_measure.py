@@ -614,7 +614,7 @@ def test_a_campaign_gives_a_run_and_a_failing_point_is_a_labelled_gap():
     assert found.state == "done"
     assert len(found.points) == len(wanted)
     assert found.share() == 1.0
-    assert found.points[1].problem == "RuntimeError: out of memory"
+    assert found.points[1].problem == "RuntimeError: out of memory."
     assert not found.points[0].problem
     run = found.run()
     assert run.made == found.made

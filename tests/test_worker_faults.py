@@ -180,6 +180,7 @@ def test_a_server_that_ends_takes_its_workers_along(tmp_path, number, stopped):
     everyone = {*idle, *busy, *trackers, *family(busy[0])}
     if stopped:
         os.kill(idle[1], signal.SIGSTOP)
+        assert waited(lambda: Path(f"/proc/{idle[1]}/stat").read_text().rpartition(")")[2].split()[0] == "T", 5)
     server.send_signal(number)
     server.wait(10)
     assert waited(lambda: not any(map(running, everyone)), 5), [one for one in everyone if running(one)]

@@ -92,18 +92,15 @@ class Process(ProcessPoolExecutor):
 
 
 _running: weakref.WeakSet[Process] = weakref.WeakSet()
-_registered, _ending = threading.Event(), threading.Event()
-_lock = threading.Lock()
+_ending = threading.Event()
 
 
 def _end_with_this_process(process: Process) -> None:
     """Ends what still works when this process ends: loky waits for it there, and a launch may take an hour."""
-    with _lock:
-        _running.add(process)
-        if _registered.is_set():
-            return
-        _registered.set()
-    # The hooks run last in, first out: this one must come after loky's own, which it registers with its first task.
+    if process in _running:
+        return
+    _running.add(process)
+    # The hooks run last in, first out: this one must come after loky's own, one of which every executor's first task registers.
     with contextlib.suppress(RuntimeError):  # this process is ending already
         threading._register_atexit(_end_all)
 
