@@ -74,10 +74,10 @@ class Lanes:
         """How many tasks wait or run."""
         return len(self._line) + len(self._taken)
 
-    def restart(self) -> None:
-        """Ends every process, whatever it does."""
+    def restart(self, *, wait: bool = False) -> None:
+        """Ends every process, whatever it does, and may wait until they have ended."""
         for worker in self._workers:
-            worker.restart()
+            worker.restart(wait=wait)
 
     def _take(self, task: _Task, checkpoint: Callable[[], object]) -> Worker:
         """The worker for a task, once one is free and nobody of its sort came before."""

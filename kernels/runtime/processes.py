@@ -80,10 +80,10 @@ class Process(ProcessPoolExecutor):
         codes = [process.exitcode for process in list(self._last.values()) if process.exitcode]
         return next((signal_name(-code) if code < 0 else f"exit code {code}" for code in codes), "")
 
-    def end(self) -> None:
-        """Ends the process and every program that it started, whatever they do."""
+    def end(self, *, wait: bool = False) -> None:
+        """Ends the process and every program that it started, whatever they do; may wait until it has ended."""
         self._end_groups()
-        self.shutdown(wait=False, kill_workers=True)
+        self.shutdown(wait=wait, kill_workers=True)
 
     def _end_groups(self) -> None:
         for number in list(self._last):

@@ -120,9 +120,9 @@ class Worker:
         """How many tasks are in line, the one that runs included."""
         return len(self._line)
 
-    def restart(self) -> None:
-        """Ends the process, whatever it does; the next task starts another."""
-        self._replace(self._process)
+    def restart(self, *, wait: bool = False) -> None:
+        """Ends the process, whatever it does, and may wait until it has ended; the next task starts another."""
+        self._replace(self._process, wait=wait)
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Process, Future]:
         """Hands the task to a process that lives; one that died idle has not begun it, so it is replaced without a word."""
@@ -145,12 +145,12 @@ class Worker:
                 self._process = Process(self.name, IDLE_SECONDS[self._kind])
             return self._process
 
-    def _replace(self, broken: Process | None) -> None:
+    def _replace(self, broken: Process | None, *, wait: bool = False) -> None:
         with self._lock:
             if broken is None or broken is not self._process:
                 return
             self._process = None
-        broken.end()
+        broken.end(wait=wait)
 
     def _died(self, ended: str) -> str:
         """One sentence: by what the process ended, and whether the task was tried again."""
