@@ -20,7 +20,8 @@ class Difference:
     """How far one output is from PyTorch and from float64, in absolute terms, at most.
 
     `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element;
-    `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result.
+    `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result. `nan_lost`
+    counts elements that are NaN in float64 alone, `nan_made` those that are NaN here alone, `infinite` those that only here are.
     """
 
     output: str
@@ -29,10 +30,23 @@ class Difference:
     share: float
     index: int
     norm: float = 0.0
+    nan_lost: int = 0
+    nan_made: int = 0
+    infinite: int = 0
 
     @property
     def within(self) -> bool:
         return self.share <= 1
+
+    @property
+    def words(self) -> str:
+        """What no number tells: NaN or infinity on one side alone; "" where there is none."""
+        counts = (
+            (self.nan_lost, "NaN in float64 and a number here"),
+            (self.nan_made, "NaN here and a number in float64"),
+            (self.infinite, "infinite here and a number in float64"),
+        )
+        return ", ".join(f"{count:,} element{' is' if count == 1 else 's are'} {what}" for count, what in counts if count)
 
 
 def differences(
@@ -60,7 +74,8 @@ def differences(
 def _worst(name: str, parts: list[Difference]) -> Difference:
     worst = max(parts, key=lambda part: part.share)
     furthest = [max(getattr(part, field) for part in parts) for field in ("from_pytorch", "from_float64", "norm")]
-    return Difference(name, *furthest[:2], worst.share, worst.index, furthest[2])
+    counts = [sum(getattr(part, field) for part in parts) for field in ("nan_lost", "nan_made", "infinite")]
+    return Difference(name, *furthest[:2], worst.share, worst.index, furthest[2], *counts)
 
 
 def _slices(
@@ -105,7 +120,8 @@ def _difference(
     length = float(exact.norm())
     norm = float(from_exact.norm()) / length if length else 0.0
     furthest = float(distance(output, theirs).max()), float(from_exact.max())
-    return Difference(name, *furthest, float(shares[worst]), start + worst, norm)
+    counts = (exact.isnan() & ~output.isnan(), output.isnan() & ~exact.isnan(), output.isinf() & exact.isfinite())
+    return Difference(name, *furthest, float(shares[worst]), start + worst, norm, *(int(one.sum()) for one in counts))
 
 
 def _named(names: tuple[str, ...], result: Any) -> dict[str, torch.Tensor]:
