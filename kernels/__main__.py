@@ -23,11 +23,11 @@ def main(arguments: list[str]) -> int:
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
         lines = "\n".join(f"  {name:12}{does}" for name, does in COMMANDS.items())
-        wanted = command in ("", "-h", "--help")
+        wanted = command in ("-h", "--help")
         print(
             f"usage: python -m kernels COMMAND\n{lines}\nCOMMAND --help says more.", file=sys.stdout if wanted else sys.stderr
         )
-        return 0 if command in ("-h", "--help") else 2
+        return 0 if wanted else 2
     # Triton decides at its first import whether kernels are interpreted.
     if command != "check":  # it says what is set, and its processes set their own
         os.environ["TRITON_INTERPRET"] = "1" if command in INTERPRETS else "0"

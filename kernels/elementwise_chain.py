@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from . import flat
 from .arguments import alike, dtype_name, run, same_shape
+from .gradients import differentiable, through
 from .language import tl, triton
 from .operator import Numbers, Operator, Preset, Problem, Step, Tiling, Traffic
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
@@ -44,15 +46,19 @@ def chain_kernel(x_ptr, y_ptr, z_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.con
 plan = flat.plan_with(chain_kernel, INPUTS)
 
 
+@differentiable(through(pytorch))
 def chain(x: "torch.Tensor", y: "torch.Tensor", z: "torch.Tensor", tiling: Tiling | None = None) -> "torch.Tensor":
-    """relu((x + y) * z) of one shape; raises ValueError for different shapes or devices."""
+    """relu((x + y) * z) of one shape. Differentiable: the backward pass is PyTorch's, through its three kernels.
+
+    Raises ValueError for different shapes or devices, for dtypes that are not computed here, and for an illegal tiling.
+    """
     import torch
 
-    same_shape(x=x, y=y, z=z)
     x, y, z = alike(x=x, y=y, z=z)
+    same_shape(x=x, y=y, z=z)
     output = torch.empty_like(x)
     problem = Problem(Numbers(n_elements=x.numel()), dtype_name(x))
-    launch = plan(problem, tiling or flat.tiling(problem))
+    launch = plan(problem, chosen(tiling, flat.tiling(problem), flat.BLOCKS))
     run(launch, x_ptr=x, y_ptr=y, z_ptr=z, output_ptr=output)
     return output
 

@@ -70,9 +70,9 @@ def accesses_of(inputs: tuple[str, ...]) -> Callable[..., Iterator[Expected]]:
     return accesses
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """One axis: the blocks of the vector."""
-    return (Axis.over(problem["n_elements"], tiling["BLOCK_SIZE"]),)
+    return (Axis.over(problem["n_elements"], tiling["BLOCK_SIZE"], divide),)
 
 
 def owner(problem: Problem, tiling: Tiling, argument: str, element: Any) -> Any:

@@ -1,19 +1,24 @@
 """Triton and its language, or a stand-in that can be read but not launched where Triton cannot be imported.
 
-Triton has no wheels for macOS, and a wheel can fail to load (an old C library, a half-finished installation). The kernels
+Triton has no wheels for macOS, and one that is installed can fail in any way as it is imported (an old C library, another
+package of that name, a half-finished installation). The kernels
 are still worth reading there and the arithmetic of a launch needs no compiler, so the operators import from here.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from .errors import sentence
+
 MISSING: str | None = None
 
 try:
     import triton
     import triton.language as tl
-except (ImportError, OSError) as error:
-    MISSING = f"Triton cannot be imported here: {error}"
+
+    _ = triton.jit, triton.__version__, tl.constexpr, tl.load  # a folder of that name is a module with nothing in it
+except (Exception, SystemExit) as error:
+    MISSING = f"Triton cannot be imported here: {sentence(error).text}"
 
     class _Placeholder:
         """A kernel that keeps its source and refuses to run."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import alike, dtype_name, run
+from .arguments import MAX_ALONG, alike, dtype_name, run
+from .gradients import differentiable, through
 from .language import tl, triton
 from .operator import (
     ITEMSIZE,
@@ -34,9 +35,23 @@ from .operator import (
     offset_type,
     rounding,
 )
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
+
+
+BLOCKS = (
+    Size("BLOCK_M", "Rows of a tile of c.", default=16),
+    Size("BLOCK_N", "Columns of a tile of c.", default=16),
+    Size("BLOCK_K", "How far along K one turn reaches.", default=16),
+    Size(
+        "GROUP_M",
+        "0: a two-dimensional grid. Else the rows of tiles in a group of the one-dimensional order.",
+        default=0,
+    ),
+)
+TILES = (("BLOCK_M", "BLOCK_K"), ("BLOCK_K", "BLOCK_N"), ("BLOCK_M", "BLOCK_N"))  # of a, of b, of c
 
 
 def pytorch(a: "torch.Tensor", b: "torch.Tensor") -> "torch.Tensor":
@@ -82,7 +97,7 @@ def grid(problem: Problem, meta: Mapping[str, int], divide: Callable[[int, int],
 def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> Launch:
     """Offsets reach the end of the last tile of the largest of the three matrices."""
     m, n, k = problem["m"], problem["n"], problem["k"]
-    block_m, block_n, block_k = tiling["BLOCK_M"], tiling["BLOCK_N"], tiling["BLOCK_K"]
+    block_m, block_n, block_k, group_m = (tiling[name] for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"))
     padded_m, padded_n, padded_k = (cdiv(m, block_m) * block_m, cdiv(n, block_n) * block_n, cdiv(k, block_k) * block_k)
     furthest = max(padded_m * max(k, n), padded_k * n) + max(padded_k, padded_n)
     return Launch(
@@ -96,7 +111,8 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
             "n": n,
             "k": k,
         },
-        constants={**tiling.blocks, "OFFSET_TYPE": offset_type(furthest)},
+        # A larger group orders the tiles as one of all their rows does, but its product with the columns would wrap in int32.
+        constants={**tiling.blocks, "GROUP_M": min(group_m, cdiv(m, block_m)), "OFFSET_TYPE": offset_type(furthest)},
         num_warps=tiling.num_warps,
         num_stages=tiling.num_stages,
     )
@@ -111,20 +127,26 @@ def tiling(problem: Problem) -> Tiling:
     if min(problem["m"], problem["n"]) >= 1024 and ITEMSIZE[problem.dtype] == 2:
         return Tiling(Numbers(BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, GROUP_M=8), num_warps=8, num_stages=3)
     side = {name: min(max(next_power_of_2(problem[name]), 16), 64) for name in ("m", "n", "k")}
-    blocks = Numbers(BLOCK_M=side["m"], BLOCK_N=side["n"], BLOCK_K=min(side["k"], 32), GROUP_M=0)
+    group = 8 if cdiv(problem["n"], side["n"]) > MAX_ALONG else 0  # so many tiles fit along the axis x only
+    blocks = Numbers(BLOCK_M=side["m"], BLOCK_N=side["n"], BLOCK_K=min(side["k"], 32), GROUP_M=group)
     return Tiling(blocks, num_warps=4, num_stages=3)
 
 
+@differentiable(through(pytorch))
 def matmul_relu(a: "torch.Tensor", b: "torch.Tensor", tiling: Tiling | None = None) -> "torch.Tensor":
-    """relu(a @ b) of two matrices; raises ValueError where the inner lengths differ or one is not a matrix."""
+    """relu(a @ b) of two matrices. Differentiable: the backward pass is PyTorch's, which computes the product again.
+
+    Raises ValueError where the inner lengths differ or one is not a matrix, for different devices, for dtypes that are not
+    computed here, and for an illegal tiling.
+    """
     import torch
 
+    a, b = alike(a=a, b=b)
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
         raise ValueError(f"a has {tuple(a.shape)} and b has {tuple(b.shape)}: (m, k) and (k, n) are needed.")
-    a, b = alike(a=a, b=b)
     problem = Problem(Numbers(m=a.shape[0], n=b.shape[1], k=a.shape[1]), dtype_name(a))
     c = torch.empty((a.shape[0], b.shape[1]), dtype=a.dtype, device=a.device)
-    launch = plan(problem, tiling or _rule(problem))
+    launch = plan(problem, chosen(tiling, _rule(problem), BLOCKS, TILES))
     run(launch, a_ptr=a, b_ptr=b, c_ptr=c)
     return c
 
@@ -176,9 +198,9 @@ def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) ->
     yield Expected("store", "c_ptr", rows * n + columns, (rows < m) & (columns < n))
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """Tiles down c, tiles across c."""
-    return (Axis.over(problem["m"], tiling["BLOCK_M"]), Axis.over(problem["n"], tiling["BLOCK_N"]))
+    return tuple(Axis.over(problem[size], tiling[block], divide) for size, block in (("m", "BLOCK_M"), ("n", "BLOCK_N")))
 
 
 def feeds(problem: Problem, tiling: Tiling, output: str, element: int) -> dict[str, Any]:
@@ -234,16 +256,7 @@ OPERATOR = Operator(
         Size("n", "Columns of b and of c.", default=48),
         Size("k", "Columns of a, rows of b: what every program walks along.", default=40, maximum=MAX_LOOPED),
     ),
-    blocks=(
-        Size("BLOCK_M", "Rows of a tile of c.", default=16),
-        Size("BLOCK_N", "Columns of a tile of c.", default=16),
-        Size("BLOCK_K", "How far along K one turn reaches.", default=16),
-        Size(
-            "GROUP_M",
-            "0: a two-dimensional grid. Else the rows of tiles in a group of the one-dimensional order.",
-            default=0,
-        ),
-    ),
+    blocks=BLOCKS,
     plan=plan,
     tiling=tiling,
     story=story,

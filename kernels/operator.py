@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -13,6 +13,7 @@ DTYPES = tuple(ITEMSIZE)
 MAX_ELEMENTS = 2**40
 MAX_LOOPED = 2**20
 INT32_END = 2**31
+MAX_PROGRAMS = INT32_END - 1
 
 
 def cdiv(numerator: int, denominator: int) -> int:
@@ -33,6 +34,29 @@ def next_power_of_2(number: int) -> int:
 def offset_type(last_offset: int) -> str:
     """The integer type that holds every offset up to `last_offset`, masked lanes included, without wrapping."""
     return "int32" if last_offset < INT32_END else "int64"
+
+
+def grid_refusal(grid: Sequence[int]) -> str | None:
+    """Why a grid of so many programs is launched nowhere, whatever its axes; None where that does not speak against it.
+
+    Triton's launcher multiplies the axes as C's `int`, and for CUDA launches only where the product is above 0
+    (`if (gridX * gridY * gridZ > 0)` in backends/nvidia/driver.c, Triton 3.6 to 3.9): the grids (32769, 65535) and
+    (131072, 32768) launched nothing on an H200 with Triton 3.6, and raised nothing. A program's id is an int32 as well.
+    """
+    programs = prod(grid)
+    if programs <= MAX_PROGRAMS:
+        return None
+    return (
+        f"The grid has {programs:,} programs in all, and Triton counts them in 32 bits, up to {MAX_PROGRAMS:,}: of more it "
+        "launches none and raises nothing. Larger blocks make fewer programs."
+    )
+
+
+def id_refusal(grid: Sequence[int]) -> str | None:
+    """Why not every program of the grid can know its number; None where it can: `tl.program_id` is an int32."""
+    if max(grid) <= INT32_END:
+        return None
+    return f"Program ids are int32 in Triton and end at {MAX_PROGRAMS:,}; along one axis this grid has {max(grid):,} programs."
 
 
 class Numbers(Mapping[str, int]):
@@ -254,7 +278,7 @@ class Operator:
     plan      -- (problem, tiling, divide) to the launch; pure; `divide` rounds the grid
     tiling    -- (problem) to the launch rule's choice
     story     -- (problem, tiling) to the sentence over the picture, numbers between `**`
-    axes      -- (problem, tiling) to the programs and their lanes
+    axes      -- (problem, tiling, divide) to the programs and their lanes
     owner     -- (problem, tiling, argument, elements) to the numbers of the programs that write them, or first read them
     accesses  -- (problem, tiling, program) to that program's loads and stores in order: the closed form
     feeds     -- (problem, tiling, output argument, element) to the elements of each input that it depends on
@@ -270,7 +294,7 @@ class Operator:
     accumulates -- how outputs that are not final by themselves become so
     summed    -- outputs that are sums over all rows; the others are what each row makes of itself
     library   -- PyTorch's own fused operation, where there is one
-    differentiable -- the wrapper as autograd sees it; `backward` names the operator that is its backward pass
+    backward  -- the name of the operator that is the backward pass, where that is a kernel too
     measured  -- sizes at which fusion shows
     """
 
@@ -284,7 +308,7 @@ class Operator:
     plan: Callable[..., Launch]
     tiling: Callable[[Problem], Tiling]
     story: Callable[[Problem, Tiling], str] | None = None
-    axes: Callable[[Problem, Tiling], tuple[Axis, ...]] | None = None
+    axes: Callable[..., tuple[Axis, ...]] | None = None
     owner: Callable[[Problem, Tiling, str, Any], Any] | None = None
     accesses: Callable[[Problem, Tiling, tuple[int, int, int]], Iterator[Expected]] | None = None
     feeds: Callable[[Problem, Tiling, str, int], Mapping[str, Any]] | None = None
@@ -301,7 +325,6 @@ class Operator:
     accumulates: Mapping[str, str] = field(default_factory=dict)
     summed: tuple[str, ...] = ()
     library: Library | None = None
-    differentiable: Callable[..., Any] | None = None
     backward: str = ""
     measured: Numbers = field(default_factory=Numbers)
     presets: tuple[Preset, ...] = ()

@@ -1,15 +1,17 @@
 """RMSNorm: output = x * rsqrt(mean(x^2) + eps) * weight over rows, one row a program.
 
 The note's four steps are six PyTorch kernels that move the matrix seven times. One kernel reads it once and writes it once. Its
-backward pass is the operator of kernels/rms_norm_backward.py; `rms_norm` joins the two for autograd.
+backward pass is the operator of kernels/rms_norm_backward.py.
 """
 
-import functools
 from collections.abc import Callable, Iterator
+from math import inf
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import rows
 from .arguments import alike, dtype_name, run
+from .gradients import differentiable
 from .language import tl, triton
 from .operator import (
     ITEMSIZE,
@@ -29,11 +31,13 @@ from .operator import (
     cdiv,
     rounding,
 )
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
 
 EPS = 1e-6
+LARGEST_EPS = (2 - 2**-23) * 2.0**127  # float32's largest number: the kernel takes eps in float32
 WEIGHT = Filling(stream=1, mean=1.0, scale=0.1)
 
 
@@ -106,53 +110,51 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
     )
 
 
+def gradients(
+    grad_outputs: tuple["torch.Tensor", ...],
+    tensors: tuple["torch.Tensor", ...],
+    wanted: tuple[bool, ...],
+    eps: float,
+    tiling: Tiling | None,
+) -> tuple["torch.Tensor", "torch.Tensor"]:
+    """The backward pass by the kernel of kernels/rms_norm_backward.py, with the blocks and the warps of the forward pass."""
+    from .rms_norm_backward import alike_tiling, rms_norm_backward
+
+    return rms_norm_backward(*grad_outputs, *tensors, eps, tiling and alike_tiling(tiling))
+
+
+@differentiable(gradients)
 def rms_norm(x: "torch.Tensor", weight: "torch.Tensor", eps: float = EPS, tiling: Tiling | None = None) -> "torch.Tensor":
-    """RMSNorm over the last dimension of x, of any rank; weight has that dimension's length. Differentiable in both.
+    """RMSNorm over the last dimension of x, of any rank but 0; weight has that dimension's length.
 
-    The backward pass takes its block and its warps from `tiling` too. Raises ValueError for a weight of another length.
+    Differentiable: the backward pass is a kernel as well, which takes its block and its warps from `tiling`. Raises ValueError
+    for a weight of another length, different devices, dtypes that are not computed here, a negative or infinite eps and an
+    illegal tiling.
     """
-    return _function().apply(x, weight, eps, tiling)
-
-
-def forward(x: "torch.Tensor", weight: "torch.Tensor", eps: float = EPS, tiling: Tiling | None = None) -> "torch.Tensor":
-    """The forward pass alone."""
     import torch
 
-    if weight.shape != x.shape[-1:]:
-        raise ValueError(f"weight has {tuple(weight.shape)} and a row of x has {tuple(x.shape[-1:])}: one length is needed.")
     x, weight = alike(x=x, weight=weight)
+    rows.weighted(x, weight)
     output = torch.empty_like(x)
     matrix = rows.as_matrix(x)
     problem = Problem(Numbers(rows=matrix.shape[0], columns=matrix.shape[1]), dtype_name(x))
-    launch = plan(problem, tiling or rows.tiling(problem)).with_arguments(eps=eps)
+    launch = plan(problem, chosen(tiling, rows.tiling(problem), rows.BLOCKS)).with_arguments(eps=epsilon(eps))
     run(launch, x_ptr=matrix, weight_ptr=weight, output_ptr=rows.as_matrix(output))
     return output
 
 
-@functools.cache
-def _function() -> Any:
-    """The autograd function; made when first needed, since its base class is torch's."""
-    import torch
-
-    class RMSNorm(torch.autograd.Function):
-        """Saves x and weight, nothing of the row: r costs less to compute again than to write and read."""
-
-        @staticmethod
-        def forward(context: Any, x: Any, weight: Any, eps: float, tiling: Tiling | None) -> Any:
-            context.save_for_backward(x, weight)
-            context.eps, context.tiling = eps, tiling
-            return forward(x, weight, eps, tiling)
-
-        @staticmethod
-        def backward(context: Any, grad_output: Any) -> tuple[Any, ...]:
-            from .rms_norm_backward import alike_tiling, rms_norm_backward
-
-            x, weight = context.saved_tensors
-            tiling = context.tiling and alike_tiling(context.tiling)
-            grad_x, grad_weight = rms_norm_backward(grad_output, x, weight, context.eps, tiling)
-            return grad_x.to(x.dtype), grad_weight.to(weight.dtype), None, None
-
-    return RMSNorm
+def epsilon(eps: float) -> float:
+    """eps in Python's float. Raises TypeError for what is no number, ValueError for one that is negative or past float32."""
+    if isinstance(eps, bool) or not isinstance(eps, Real):
+        raise TypeError(f"eps is {eps!r:.40}: a number is needed, {EPS} for one.")
+    try:
+        value = float(eps)
+    except OverflowError:
+        value = inf if eps > 0 else -inf
+    if not 0 <= value <= LARGEST_EPS:
+        nearest = LARGEST_EPS if value > 0 else 0 if value < 0 else EPS
+        raise ValueError(f"eps is {value:g}: a number from 0 to {LARGEST_EPS:g} is needed; the nearest is {nearest:g}.")
+    return value
 
 
 def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) -> Iterator[Expected]:
@@ -208,14 +210,13 @@ OPERATOR = Operator(
     accesses=accesses,
     feeds=feeds,
     grid=rows.grid,
-    wrapper=forward,
+    wrapper=rms_norm,
     pytorch=pytorch,
     expression=f"x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {EPS}) * weight",
     fold=("squares", "mean", "r", "output"),
     traffic=traffic,
     tolerance=tolerance,
     library=Library("F.rms_norm", library),
-    differentiable=rms_norm,
     backward="rms_norm_backward",
     measured=Numbers(rows=16384, columns=8192),
     family="rows",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import rows
-from .arguments import alike, dtype_name, run
+from .arguments import alike, dtype_name, run, same_shape
+from .gradients import differentiable, through
 from .language import tl, triton
 from .operator import (
     ITEMSIZE,
@@ -31,13 +32,18 @@ from .operator import (
     cdiv,
     rounding,
 )
-from .rms_norm import EPS, WEIGHT
+from .rms_norm import EPS, WEIGHT, epsilon
 from .rms_norm import pytorch as four_steps
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
 
 PROGRAMS = 256
+BLOCKS = (
+    *rows.BLOCKS,
+    Size("PROGRAMS", "At most this many programs share the rows; each keeps one partial sum.", PROGRAMS, 2**16, 1),
+)
 
 
 def pytorch(
@@ -148,6 +154,20 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
 _rule = tiling
 
 
+def formula(
+    grad_output: "torch.Tensor", x: "torch.Tensor", weight: "torch.Tensor", eps: float
+) -> tuple["torch.Tensor", "torch.Tensor"]:
+    """What the kernel computes, in PyTorch and in float32 as there: through it the gradients have gradients."""
+    import torch
+
+    grad, row, scale = grad_output.float(), x.float(), weight.float()
+    r = torch.rsqrt(row.pow(2).mean(-1, keepdim=True) + eps)
+    weighted = grad * scale
+    grad_x = (weighted - row * (weighted * row).mean(-1, keepdim=True) * r.pow(2)) * r
+    return grad_x.to(x.dtype), (grad * row * r).sum_to_size(weight.shape).to(weight.dtype)
+
+
+@differentiable(through(formula))
 def rms_norm_backward(
     grad_output: "torch.Tensor",
     x: "torch.Tensor",
@@ -155,18 +175,21 @@ def rms_norm_backward(
     eps: float = EPS,
     tiling: Tiling | None = None,
 ) -> tuple["torch.Tensor", "torch.Tensor"]:
-    """The gradients of x and of weight; grad_output is read, never written.
+    """The gradients of x and of weight, for grad_output of the shape of x; it is read, never written.
 
     Every program writes the sum over its own rows into one row of `partial`, and one PyTorch reduction adds those rows: no
-    atomic operation, so repeated runs agree to the last bit.
+    atomic operation, so repeated runs agree to the last bit. Differentiable again, in PyTorch. Raises ValueError for shapes
+    that do not fit, different devices, dtypes that are not computed here, a negative or infinite eps and an illegal tiling.
     """
     import torch
 
     grad_output, x, weight = alike(grad_output=grad_output, x=x, weight=weight)
+    same_shape(grad_output=grad_output, x=x)
+    rows.weighted(x, weight)
     grad_x = torch.empty_like(x)
     matrix = rows.as_matrix(x)
     problem = Problem(Numbers(rows=matrix.shape[0], columns=matrix.shape[1]), dtype_name(x))
-    launch = plan(problem, tiling or _rule(problem)).with_arguments(eps=eps)
+    launch = plan(problem, chosen(tiling, _rule(problem), BLOCKS)).with_arguments(eps=epsilon(eps))
     partial = torch.empty(launch.tensors["partial_ptr"].shape, dtype=torch.float32, device=x.device)
     run(
         launch,
@@ -204,10 +227,10 @@ def accesses(problem: Problem, tiling: Tiling, program: tuple[int, int, int]) ->
                     yield rows.access("store", "partial_ptr", problem, program[0], columns)
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """As many programs as share the rows; a turn of the loop over rows has the lanes of one row."""
-    (row,) = rows.axes(problem, tiling)
-    (programs,) = grid(problem, tiling.blocks)
+    (row,) = rows.axes(problem, tiling, divide)
+    (programs,) = grid(problem, tiling.blocks, divide)
     return (Axis(programs, row.lanes, row.live, row.last),)
 
 
@@ -306,10 +329,7 @@ OPERATOR = Operator(
     idea="Every program takes its share of the rows and sums its part of the weight's gradient.",
     formula="grad_x = (g * weight - x * mean(g * weight * x) * r^2) * r,  grad_weight = sum over rows of g * x * r",
     sizes=rows.SIZES,
-    blocks=(
-        *rows.BLOCKS,
-        Size("PROGRAMS", "At most this many programs share the rows; each keeps one partial sum.", PROGRAMS, 2**16, 1),
-    ),
+    blocks=BLOCKS,
     plan=plan,
     tiling=tiling,
     story=story,

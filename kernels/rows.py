@@ -75,10 +75,10 @@ def turns(problem: Problem, tiling: Tiling) -> Iterator[np.ndarray]:
         yield start + np.arange(block, dtype=np.int64)
 
 
-def axes(problem: Problem, tiling: Tiling) -> tuple[Axis, ...]:
+def axes(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = cdiv) -> tuple[Axis, ...]:
     """Programs down the rows; along a row every program has the same live lanes."""
     columns, block = problem["columns"], tiling["BLOCK_SIZE"]
-    rows = grid(problem, tiling.blocks)[0]
+    rows = grid(problem, tiling.blocks, divide)[0]
     lanes = cdiv(columns, block) * block
     return (Axis(rows, lanes, columns, columns if rows else 0),)
 
@@ -104,6 +104,14 @@ def as_matrix(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.dim() == 0:
         return tensor.view(1, 1)
     return tensor.view(prod(tensor.shape[:-1]), tensor.shape[-1])
+
+
+def weighted(x: torch.Tensor, weight: torch.Tensor) -> None:
+    """Raises ValueError, with the shapes, unless x has rows and the weight has the length of one."""
+    if x.dim() == 0:
+        raise ValueError("x has (), which is no row: at least one dimension is needed; x.reshape(1) has one.")
+    if weight.shape != x.shape[-1:]:
+        raise ValueError(f"weight has {tuple(weight.shape)} and a row of x has {tuple(x.shape[-1:])}: one length is needed.")
 
 
 def counts(problem: Problem) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import rows
 from .arguments import alike, dtype_name, run
+from .gradients import differentiable, through
 from .language import tl, triton
 from .operator import (
     ITEMSIZE,
@@ -28,6 +29,7 @@ from .operator import (
     cdiv,
     rounding,
 )
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
@@ -101,15 +103,19 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
     )
 
 
+@differentiable(through(library))
 def softmax(x: "torch.Tensor", tiling: Tiling | None = None) -> "torch.Tensor":
-    """Softmax over the last dimension of a tensor of any rank."""
+    """Softmax over the last dimension of a tensor of any rank. Differentiable: the backward pass is PyTorch's own softmax's.
+
+    Raises ValueError for a dtype that is not computed here, and for an illegal tiling.
+    """
     import torch
 
     (x,) = alike(x=x)
     output = torch.empty_like(x)
     matrix = rows.as_matrix(x)
     problem = Problem(Numbers(rows=matrix.shape[0], columns=matrix.shape[1]), dtype_name(x))
-    launch = plan(problem, tiling or rows.tiling(problem))
+    launch = plan(problem, chosen(tiling, rows.tiling(problem), rows.BLOCKS))
     run(launch, x_ptr=matrix, output_ptr=rows.as_matrix(output))
     return output
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from . import flat
 from .arguments import alike, dtype_name, run, same_shape
+from .gradients import differentiable, through
 from .language import tl, triton
 from .operator import Numbers, Operator, Preset, Problem, Step, Tiling, Traffic
+from .tilings import chosen
 
 if TYPE_CHECKING:
     import torch
@@ -37,15 +39,19 @@ def add_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.constexpr, O
 plan = flat.plan_with(add_kernel, INPUTS)
 
 
+@differentiable(through(pytorch))
 def add(x: "torch.Tensor", y: "torch.Tensor", tiling: Tiling | None = None) -> "torch.Tensor":
-    """x + y of one shape, on the device they are on; raises ValueError for different shapes or devices."""
+    """x + y of one shape, on the device they are on. Differentiable: the backward pass is PyTorch's.
+
+    Raises ValueError for different shapes or devices, for dtypes that are not computed here, and for an illegal tiling.
+    """
     import torch
 
-    same_shape(x=x, y=y)
     x, y = alike(x=x, y=y)
+    same_shape(x=x, y=y)
     output = torch.empty_like(x)
     problem = Problem(Numbers(n_elements=x.numel()), dtype_name(x))
-    launch = plan(problem, tiling or flat.tiling(problem))
+    launch = plan(problem, chosen(tiling, flat.tiling(problem), flat.BLOCKS))
     run(launch, x_ptr=x, y_ptr=y, output_ptr=output)
     return output
 

@@ -10,7 +10,7 @@ import streamlit as st
 from kernels import DTYPES
 from kernels.operator import Size
 from kernels.runtime.request import Request
-from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS, SEED
+from kernels.runtime.settings import NUM_WARPS, SEED, block_size
 
 from ._state import State
 
@@ -50,10 +50,8 @@ def sizes_of(request: Request) -> list[tuple[Size, int, int]]:
 
 def blocks_of(request: Request) -> list[tuple[Size, int, int]]:
     """The blocks of a request as fields; Triton's own limits are not bounds here, they are explained."""
-    return [
-        (block, request.tiling[block.name], BLOCK_MAXIMUM if block.name.startswith("BLOCK") else block.maximum)
-        for block in request.description.blocks
-    ]
+    typed = [block_size(block, request.tiling[block.name]) for block in request.description.blocks]
+    return [(block, request.tiling[block.name], block.maximum) for block in typed]
 
 
 def warps_and_seed(state: State, request: Request) -> None:

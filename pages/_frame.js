@@ -1,5 +1,6 @@
 // Tells the server how wide the window is and whether the theme is dark: figures are drawn there, and sized for a hall.
 export default function ({ parentElement, setStateValue }) {
+  oneEntryPerPage();
   const read = () => {
     const app = document.querySelector('[data-testid="stApp"]') || document.body;
     const [r, g, b] = (getComputedStyle(app).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
@@ -15,4 +16,21 @@ export default function ({ parentElement, setStateValue }) {
   tell();
   const timer = setInterval(tell, 400);
   return () => clearInterval(timer);
+}
+
+// Streamlit makes one entry of the history for a page and a second one for the parameters that the page then writes, so that
+// every second Back would do nothing. What a page writes first completes the entry of the page.
+function oneEntryPerPage() {
+  if (history.explorer) return;
+  history.explorer = true;
+  const push = history.pushState.bind(history);
+  let incomplete = !location.search;
+  window.addEventListener("popstate", () => { incomplete = false; });
+  history.pushState = (state, title, url) => {
+    const to = new URL(url, location.href);
+    const samePage = to.pathname === location.pathname;
+    if (samePage && incomplete) history.replaceState(state, title, url);
+    else push(state, title, url);
+    incomplete = !samePage;
+  };
 }

@@ -7,10 +7,12 @@ import streamlit as st
 from kernels.language import MISSING
 from kernels.runtime.device import Gpu, attached, idle_first
 
+from ._public import public
+
 
 def gpus() -> tuple[Gpu, ...]:
-    """The GPUs that Triton can launch on from here."""
-    return () if MISSING else attached()
+    """The GPUs that Triton can launch on from here; none on a public copy."""
+    return () if MISSING or public() else attached()
 
 
 def chosen_gpu() -> Gpu | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
 from typing import Any
 
 import streamlit as st
 from plotly.basedatatypes import BaseFigure
 
+from pages._html import Markup, bold, joined, show
 from viz.terms import TERMS
-from viz.theme import Figure
+from viz.theme import Figure, formatted
 
 EXPLAINED = {
     "programs?": "program",
@@ -34,56 +34,48 @@ class Drawn(BaseFigure):
         return self._figure
 
 
-def bold(text: str) -> str:
-    """A text as HTML: escaped, and what stands between double asterisks in bold."""
-    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
-
-
 def headline(text: str, badge: str, *, alive: bool, title: str = "", terms: Mapping[str, str] | None = None) -> None:
     """The sentence of a page, its numbers between double asterisks, and beside it what the page speaks of.
 
     `terms` are words of the page's own to explain, as patterns, with a sentence each.
     """
-    html = bold(text)
+    html = str(bold(text))
     for word, sentence in ({word: TERMS[term] for word, term in EXPLAINED.items()} | dict(terms or {})).items():
-        help_text = escape(sentence, quote=True)
-        html = re.sub(rf"\b({word})\b(?![^<]*>)", rf'<abbr title="{help_text}">\1</abbr>', html, count=1)
-    st.html(
-        f'<div class="headline"><span class="story">{html}</span>'
-        f'<span class="badge{"" if alive else " none"}" title="{escape(title, quote=True)}">{escape(badge)}</span></div>'
-    )
+        explained = Markup('<abbr title="{}">').format(sentence)
+        html = re.sub(rf"\b({word})\b(?![^<]*>)", rf"{explained}\1</abbr>", html, count=1)
+    layout = Markup('<div class="headline"><span class="story">{}</span><span class="badge{}" title="{}">{}</span></div>')
+    show(layout.format(Markup(html), "" if alive else " none", title, badge))
 
 
 def say(text: str, kind: str = "") -> None:
     """A line of text set off from the page; `kind` is "", "good", "refusal" or "fault"."""
-    st.html(f'<div class="say {kind}">{bold(text)}</div>')
+    show(Markup('<div class="say {}">{}</div>').format(kind, bold(text)))
 
 
-def fact(name: str, value: str, more: str = "", tag: str = "", title: str = "") -> str:
+def fact(name: str, value: str, more: str = "", tag: str = "", title: str = "") -> Markup:
     """A figure as HTML: its name, its value, a few words, and where it comes from."""
-    beside = f'<span class="more">{escape(more)}</span>' if more else ""
-    origin = f'<span class="tag {tag}">{tag}</span>' if tag else ""
-    return (
-        f'<div class="figure" title="{escape(title, quote=True)}"><div class="name">{escape(name)}</div>'
-        f'<div><span class="number">{escape(value)}</span>{beside}{origin}</div></div>'
-    )
+    beside = Markup('<span class="more">{}</span>').format(more) if more else ""
+    origin = Markup('<span class="tag {0}">{0}</span>').format(tag) if tag else ""
+    layout = '<div class="figure" title="{}"><div class="name">{}</div><div><span class="number">{}</span>{}{}</div></div>'
+    return Markup(layout).format(title, name, value, beside, origin)
 
 
-def facts(parts: Iterable[str]) -> str:
+def facts(parts: Iterable[str]) -> Markup:
     """Figures in a row, as HTML."""
-    return f'<div class="figures">{"".join(parts)}</div>'
+    return Markup('<div class="figures">{}</div>').format(joined(parts))
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
     """A small table as HTML; the texts are escaped."""
-    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<table class="plain"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+    top = joined(Markup("<th>{}</th>").format(head) for head in heads)
+    lines = (joined(Markup("<td>{}</td>").format(cell) for cell in row) for row in rows)
+    body = joined(Markup("<tr>{}</tr>").format(line) for line in lines)
+    return Markup('<table class="plain"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(top, body)
 
 
 def title(text: str, more: str = "") -> None:
-    """The title of a picture, with a few words of help beside it."""
-    st.html(f'<div class="title"><b>{text}</b> <span>{more}</span></div>')
+    """The title of a picture, with a few words of help beside it; texts, or markup."""
+    show(Markup('<div class="title"><b>{}</b> <span>{}</span></div>').format(text, more))
 
 
 def chart(figure: Figure, key: str, alt: str, clicked: Callable[[Any], None] | None = None) -> None:
@@ -97,5 +89,6 @@ def chart(figure: Figure, key: str, alt: str, clicked: Callable[[Any], None] | N
     on_select: dict[str, Any] = {"on_select": selected, "selection_mode": "points"} if clicked else {}
     # The bar is hidden; its one button is what saves a figure as a file.
     config = {"displaylogo": False, "modeBarButtons": [["toImage"]], "scrollZoom": False, "doubleClick": False}
+    figure = formatted(figure)
     st.session_state.setdefault("drawn", {})[key] = figure
     st.plotly_chart(Drawn(figure), key=key, theme=None, config=config, alt=alt, **on_select)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
+from streamlit import config
 
 from kernels.runtime.workers import Workers
+from pages import _public
 
 HERE = Path(__file__).parent
 ICON = str(HERE / "_icon.svg")
-FIRST_PORT = 8501
 
 
 def pages() -> list[st.Page]:
@@ -57,14 +59,28 @@ def workers() -> Workers:
 
 
 def serve(script: str) -> NoReturn:
-    """Starts Streamlit on the first free port from 8501 on; over SSH it first prints the line that reaches it."""
-    port = next(port for port in range(FIRST_PORT, FIRST_PORT + 100) if _free(port))
-    remote = tunnel(os.environ.get("SSH_CONNECTION", ""), os.environ.get("USER", ""), port)
-    if remote:
-        print(f"\nFrom your own machine:\n\n  {remote}\n\nand open http://localhost:{port}\n", flush=True)
-    options = ["--server.port", str(port), *(["--server.headless", "true"] if remote or not _has_screen() else [])]
+    """Starts Streamlit on the first port from 8501 on that it can bind; options are Streamlit's, and `--public`."""
+    options = [one for one in sys.argv[1:] if one != "--public"]
+    if len(options) < len(sys.argv) - 1:
+        os.environ[_public.VARIABLE] = "1"
+    if not any(one.startswith("--server.headless") for one in options) and (_connection() or not _has_screen()):
+        options += ["--server.headless", "true"]
     os.chdir(Path(script).parent)
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", Path(script).name, *options])
+
+
+@asynccontextmanager
+async def started(app: st.App) -> AsyncIterator[None]:
+    """While the server runs; over SSH it first prints the line that reaches it, now that the port is known.
+
+    At the end it ends the workers: a server that is told to stop dies of the signal, without Python's exit handlers.
+    """
+    port = config.get_option("server.port")
+    remote = tunnel(_connection(), os.environ.get("USER", ""), port)
+    if remote:
+        print(f"\nFrom your own machine:\n\n  {remote}\n\nand open http://localhost:{port}\n", flush=True)
+    yield
+    workers().close()
 
 
 def tunnel(connection: str, user: str, port: int) -> str | None:
@@ -76,9 +92,8 @@ def tunnel(connection: str, user: str, port: int) -> str | None:
     return f"ssh -L {port}:localhost:{port} {f'-p {parts[3]} ' if parts[3] != '22' else ''}{host}"
 
 
-def _free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
+def _connection() -> str:
+    return os.environ.get("SSH_CONNECTION", "")
 
 
 def _has_screen() -> bool:

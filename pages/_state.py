@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-ECHO = 3.0  # seconds; a browser under load sends an event with the URL of some changes ago
+from pages import _address
 
 Settings = TypeVar("Settings")
 
@@ -29,12 +28,8 @@ class State(Generic[Settings]):
     shown: tuple[str, ...] = ()
 
     def current(self) -> Settings:
-        """The settings of this session; read from the URL at first, and whenever the URL was changed from outside."""
-        given = {name: value for name, value in st.query_params.items() if not name.startswith("embed")}
-        own = st.session_state.pop(f"{self.page}.own", False)
-        if f"{self.page}.settings" not in st.session_state or (given and not own and not self._written(given)):
-            self._take(given)
-            self.renew()
+        """The settings of this session; read from the URL at first, and whenever a person changed the URL."""
+        self._follow()
         st.session_state[f"{self.page}.shown"] = self.shows(self.settings)
         return self.settings
 
@@ -48,23 +43,25 @@ class State(Generic[Settings]):
         return st.session_state.get(f"{self.page}.notices", ())
 
     def write_url(self) -> None:
-        """Puts the settings into the URL; again where another one is on its way to the browser, whatever the browser sent."""
-        texts = self.write(self.settings)
-        written = [one for one in st.session_state.get(f"{self.page}.written", []) if time.monotonic() - one[1] < ECHO]
-        st.session_state[f"{self.page}.written"] = [*written, (texts, time.monotonic())]
-        if dict(st.query_params) != texts or (written and written[-1][0] != texts):
-            st.query_params.from_dict(texts)
+        """Puts the settings into the URL.
+
+        Not in answer to the first event where the URL has no parameters: that would be an entry of its own in the browser's
+        history, since the page's script, which completes such an entry, has not arrived there.
+        """
+        if _address.given() or _address.trail().version > 1:
+            _address.write(self.write(self.settings))
 
     def change(self, texts: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
         """Changes some settings, given as a link gives them; None takes one back to its default.
 
         What is shown of the request is kept only where it is named in `keep`, or where nothing else changes.
         """
+        self._follow()
         before = self.write(self.settings)
         shown_only = all(name in self.shown for name in texts)
         after = {name: value for name, value in before.items() if shown_only or name not in self.shown or name in keep}
         after |= {name: str(value) for name, value in texts.items() if value is not None}
-        self._own({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
+        self._take({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
 
     def typed(self, name: str, keep: tuple[str, ...] = ()) -> None:
         """Takes over what a person typed or chose in the widget of that name.
@@ -81,7 +78,8 @@ class State(Generic[Settings]):
 
     def start_over(self, texts: Mapping[str, Any]) -> None:
         """Takes settings from nothing but these texts: another operator, an example."""
-        self._own({name: str(value) for name, value in texts.items()})
+        self._follow()
+        self._take({name: str(value) for name, value in texts.items()})
         self.renew()
 
     def key(self, name: str) -> str:
@@ -94,15 +92,12 @@ class State(Generic[Settings]):
         made = st.session_state.setdefault(f"{self.page}.generations", {})
         made[name] = made.get(name, 0) + 1
 
-    def _written(self, given: dict[str, str]) -> bool:
-        """Whether this page wrote that URL: last, or so shortly ago that the browser sent it before it heard of the last."""
-        written = st.session_state.get(f"{self.page}.written", [])
-        return any(given == texts for texts, when in written if when == written[-1][1] or time.monotonic() - when < ECHO)
-
-    def _own(self, texts: Mapping[str, str]) -> None:
-        """Takes a change made on the page, whatever the URL says that comes with it."""
-        self._take(texts)
-        st.session_state[f"{self.page}.own"] = True
+    def _follow(self) -> None:
+        """Takes over the URL where a person set it: before anything else that came with the same event."""
+        address = _address.brought()
+        if address is not None or f"{self.page}.settings" not in st.session_state:
+            self._take(address or {})
+            self.renew()
 
     def _take(self, texts: Mapping[str, str]) -> None:
         settings, said = self.read(texts)

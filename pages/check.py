@@ -5,6 +5,7 @@ import streamlit as st
 from pages import _panel, _shell
 from pages._check import figures, more, reports, results, running
 from pages._check.state import state
+from pages._html import caption
 from pages._parts import say
 
 _shell.guard()
@@ -17,7 +18,7 @@ with st.sidebar:
     running.controls(settings)
     running.chooser(settings, reports.names())
 for notice in state.notices():
-    st.caption(notice)
+    caption(notice)
 
 
 def show() -> None:
@@ -32,6 +33,8 @@ def show() -> None:
         results.head(report, running=now.session.report().seconds if busy else None, doing=now.session.doing if busy else "")
         if now is not None and now.failure:
             say(f"**The check broke.** {now.failure}", "fault")
+        if now is not None and now.unkept:
+            say(f"**This report is not kept.** {now.unkept}", "refusal")
         results.numbers(report)
         left, right = st.columns([1, 1], gap="medium") if report.cards else (st.container(), st.container())
         with left, st.container(height=round(570 * style.scale), border=False):

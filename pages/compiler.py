@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from kernels.runtime.settings import link
 from pages import _panel, _shell
 from pages._compiler import compiling, controls, headline, more, panes
-from pages._compiler.state import state
+from pages._compiler.state import from_launch, state
 
 _shell.guard()
 if "compiler.settings" not in st.session_state and not st.query_params and "launch.settings" in st.session_state:
-    state.start_over(link(st.session_state["launch.settings"]))
+    state.start_over(from_launch(st.session_state["launch.settings"]))
 settings = state.current()
 style = _panel.frame()
 st.session_state["drawn"] = {}

@@ -5,6 +5,7 @@ import streamlit as st
 from pages import _panel, _shell
 from pages._hardware import controls, headline, launching, look, machine, more, pictures
 from pages._hardware.state import state
+from pages._html import Markup, show
 from pages._launch import running
 
 _shell.guard()
@@ -25,7 +26,7 @@ with right:
     told = pictures.who_ran(shown, chip, style)
     if not told:
         machine.draw(shown, chip, analysis, style, narrow=True)
-        st.html(f'<div class="way">{pictures.not_told(shown, chip)}</div>')
+        show(Markup('<div class="way">{}</div>').format(pictures.not_told(shown, chip)))
 with left:
     pictures.who_owns(shown, analysis, style)
 more.tabs(shown, chip, analysis, style, machine_above=not told)

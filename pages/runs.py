@@ -6,6 +6,7 @@ from pages import _panel, _parts, _shell
 from pages._gpus import chosen_gpu
 from pages._runs import chosen, listing
 
+MOST = 10  # lines about files that are no runs
 _shell.guard()
 style = _panel.frame()
 st.session_state["drawn"] = {}
@@ -20,9 +21,10 @@ gpu = chosen_gpu()
 here = f"this machine: {gpu.name if gpu else 'no GPU'}"
 saved = f"**{counts['saved']}** run{'' if counts['saved'] == 1 else 's'} saved here"
 _parts.headline(f"{saved}, {counts['opened']} opened, {counts['recorded']} recorded on other machines.", here, alive=bool(gpu))
-for line in (*wrong, *filter(None, [st.session_state.pop("runs.failed", None)])):
+more = [f"{len(wrong) - MOST:,} more files of that folder are no runs."] if len(wrong) > MOST else []
+for line in (*wrong[:MOST], *more, *filter(None, [st.session_state.pop("runs.failed", None)])):
     _parts.say(line, "fault")
-picked = listing.choose(found)
+picked = listing.whole(listing.choose(found))
 if picked:
     chosen.show(picked, style)
 else:

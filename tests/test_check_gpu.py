@@ -15,6 +15,8 @@ from kernels.check.values import FAIL, PASS
 from kernels.language import MISSING
 from kernels.runtime.device import attached
 
+from .limits import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 GPUS = () if MISSING else attached()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not GPUS, reason="no GPU that Triton can launch on is attached")]
@@ -46,7 +48,7 @@ def test_the_quick_check_passes_on_one_card(tmp_path):
         "--folder",
         str(tmp_path),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     report = values.from_json(file.read_text(), "report.json")
     assert done.returncode in (0, 3), done.stdout
     assert done.returncode == values.exit_code(report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import plotly.graph_objects as go
@@ -11,12 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from kernels.check import history, session
 from kernels.check import values as v
-from kernels.check.failures import FAILURES
+from kernels.check.failures import RECIPES, explain
 from kernels.check.values import FAIL, PASS
 from pages._check.state import Settings, read, write
 from viz import check as viz
 from viz import theme
 
+from .limits import PATIENCE, until
 from .test_check import CARD, one, report
 from .test_check_reports import LOAD, SWEEP, two_cards
 from .test_pages import ROOT, checked, words
@@ -34,7 +34,7 @@ def nothing_kept(monkeypatch, tmp_path):
 
 
 def page(**texts: str) -> AppTest:
-    app = checked(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run())
+    app = checked(AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run())
     app.switch_page("pages/check.py")
     app.query_params.clear()
     for name, value in texts.items():
@@ -42,10 +42,8 @@ def page(**texts: str) -> AppTest:
     return checked(app.run())
 
 
-def finished(app: AppTest, seconds: float = 90) -> AppTest:
-    ends = time.monotonic() + seconds
-    while app.session_state["check.running"].alive and time.monotonic() < ends:
-        time.sleep(0.1)
+def finished(app: AppTest) -> AppTest:
+    until(lambda: not app.session_state["check.running"].alive, every=0.1)
     return checked(app.run())
 
 
@@ -80,9 +78,7 @@ def test_results_are_there_while_it_runs_and_cancel_keeps_them(monkeypatch):
     app = page()
     app.button(key="check.go").click().run()
     running = app.session_state["check.running"]
-    ends = time.monotonic() + 30
-    while len(running.session.results) < 6 and time.monotonic() < ends:
-        time.sleep(0.05)
+    until(lambda: len(running.session.results) >= 6)
     text = words(checked(app.run()))
     assert "Checking" in text
     assert "C compiler" in text
@@ -139,7 +135,7 @@ def test_a_recorded_report_is_shown_as_recorded(tmp_path):
 def test_a_pasted_error_is_explained(text):
     app = page()
     checked(app.text_area(key="check.message").set_value(text).run())
-    failure = next(one for one in FAILURES if one.found(text) is not None)
+    (failure,) = explain(text)
     shown = words(app)
     assert failure.title in shown
     assert failure.fix in shown
@@ -147,9 +143,9 @@ def test_a_pasted_error_is_explained(text):
 
 def test_an_unknown_error_is_said_and_all_known_ones_are_listed():
     app = page()
-    assert all(failure.title in words(app) for failure in FAILURES)
+    assert all(recipe.told().title in words(app) for recipe in RECIPES.values())
     checked(app.text_area(key="check.message").set_value("<b>KeyError</b>").run())
-    assert "None of the 25 failures" in words(app)
+    assert "None of the known failures" in words(app)
 
 
 @pytest.mark.parametrize(

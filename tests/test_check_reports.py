@@ -17,6 +17,7 @@ from kernels.check import history, merge, page, text
 from kernels.check import values as v
 from kernels.check.values import FAIL, NOT_MEASURED, PASS, WARN
 
+from .limits import PATIENCE
 from .test_check import CARD, one, report
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +118,9 @@ def hosts(tmp_path, *speeds: float) -> list[str]:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "kernels", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-m", "kernels", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from .limits import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -20,7 +22,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         env=dict(os.environ),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

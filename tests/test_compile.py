@@ -12,6 +12,8 @@ from kernels.runtime.request import Request
 from kernels.runtime.source import source_of
 from kernels.runtime.workers import Workers
 
+from .limits import PATIENCE
+
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 
 
@@ -30,7 +32,7 @@ def ask(
     rule = described.tiling(Problem(sizes, dtype)).blocks
     blocks = Numbers({block.name: numbers.get(block.name, rule[block.name]) for block in described.blocks})
     request = Request(operator, Problem(sizes, dtype), Tiling(blocks, warps, stages))
-    return compiler.call(verdict_job, request, find_target(target), seconds=60), request
+    return compiler.call(verdict_job, request, find_target(target), seconds=PATIENCE), request
 
 
 @EVERY

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 
 from kernels import Numbers, Problem, Tiling, operators
 from kernels.inside.examples import EXAMPLES
@@ -17,7 +17,7 @@ from kernels.inside.footprint import footprint, tiles_in_order, why_not, with_gr
 from kernels.inside.held import Held
 from kernels.inside.layouts import Blocked
 from kernels.inside.occupancy import Waves, occupancy
-from kernels.inside.recordings import key, nearest, read, recorded, written
+from kernels.inside.recordings import key, nearest, read, recorded, shipped, written
 from kernels.inside.schedule import Cost, Schedule, refuse
 from kernels.inside.sector_counters import Counts, counts
 from kernels.inside.sector_counters import read as read_counters
@@ -27,6 +27,8 @@ from kernels.operator import cdiv
 from kernels.runtime.device import Gpu, find_target
 from kernels.runtime.records import unravel
 from kernels.runtime.request import Request
+
+from .properties import examples
 
 # Compute capability 7.0, of which NVIDIA's guides speak in their examples.
 V100 = Multiprocessor(64, 4, 8, 64, 32, 96 * 1024, 128 * 1024, shared_reserved=0, shared_unit=256)
@@ -206,7 +208,7 @@ def test_transposed_is_where_the_elements_would_lie():
     strategies.sampled_from(["launched", "second", "column"]),
     strategies.sampled_from([64, 256, 1024]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sectors_against_counting_lane_by_lane(n, each, pattern, block):
     request = vector(n, block)
     layout = Blocked((each,), (32,), (4,), (0,))
@@ -259,7 +261,7 @@ def test_a_schedule_by_hand():
 
 
 @given(strategies.lists(strategies.tuples(strategies.integers(0, 50), strategies.integers(1, 20), strategies.integers(0, 3))))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_runs_together_against_counting(programs):
     if not programs:
         return
@@ -284,22 +286,32 @@ def test_a_recorded_schedule_comes_back_as_it_was():
 
 
 def test_recorded_schedules_are_of_the_examples():
-    for operator, examples in EXAMPLES.items():
-        for example in examples:
-            found = recorded(example.request(operator))
-            if found is not None:
-                assert found.programs == example.request(operator).launch().programs
-                assert found.when
-                assert (found.ends >= found.starts).all()
+    requests = [example.request(operator) for operator, launches in EXAMPLES.items() for example in launches]
+    examples_by_key = [(key(request), request) for request in requests]
+    assert shipped()
+    for which, schedule in shipped():
+        request = next(request for known, request in examples_by_key if known == which)
+        assert schedule.programs == request.launch().programs
+        assert schedule.when
+        assert (schedule.ends >= schedule.starts).all()
+        np.testing.assert_array_equal(recorded(request).starts, schedule.starts)
     assert recorded(vector(12345)) is None
-    assert nearest(vector(12345)) is None or nearest(vector(12345))[0]["operator"] == "vector_add"
+
+
+def test_the_nearest_recorded_launch_is_of_the_operator_and_of_the_nearest_size():
+    sizes = [which.sizes["n_elements"] for which, _ in shipped() if which.operator == "vector_add"]
+    for n_elements in (12345, 2**19, 2**40):
+        which, _ = nearest(vector(n_elements))
+        apart = {size: max(size / n_elements, n_elements / size) for size in sizes}
+        assert which.operator == "vector_add"
+        assert which.sizes == {"n_elements": min(apart, key=apart.__getitem__)}
 
 
 def test_every_operator_has_examples_that_are_legal():
     assert set(EXAMPLES) == set(operators())
-    for operator, examples in EXAMPLES.items():
-        assert len({example.title for example in examples}) == len(examples)
-        assert all(example.request(operator).launch().programs for example in examples)
+    for operator, launches in EXAMPLES.items():
+        assert len({example.title for example in launches}) == len(launches)
+        assert all(example.request(operator).launch().programs for example in launches)
 
 
 def test_what_cannot_be_scheduled_is_said():

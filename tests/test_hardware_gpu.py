@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from kernels.runtime.device import attached
 from kernels.runtime.workers import Workers
 
 from . import hardware_on_gpu
+from .limits import until
 from .test_hardware_pages import TABS, asked, page
 from .test_pages import checked, words
 
@@ -82,9 +82,7 @@ def test_the_page_reads_the_counters():
     app = page(TABS[0], n_elements="98432")
     checked(app.button(key="hardware.count").click().run())
     _, task = app.session_state["hardware.counts"]
-    ends = time.monotonic() + 120
-    while task.state == "waiting" and time.monotonic() < ends:
-        time.sleep(0.1)
+    until(lambda: task.state != "waiting")
     if task.state == "done" and task.result[0] is None:
         pytest.skip(task.result[1])
     text = words(checked(app.run()))

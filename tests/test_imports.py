@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from .limits import PATIENCE
+
 ROOT = Path(__file__).parents[1]
-HELPERS = {"language", "operator", "arguments", "flat", "rows", "values"}
+HELPERS = {"errors", "language", "operator", "arguments", "flat", "rows", "values", "gradients", "tilings"}
 
 # What a module of each folder may import of this project, and which outer packages it may never import.
 ALLOWED = {
@@ -81,7 +83,12 @@ def test_operators_know_only_the_value_types_and_import_torch_in_functions(path)
 
 def run(code: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -106,7 +113,7 @@ def test_the_trace_worker_needs_no_torch():
 def test_the_process_of_the_page_never_imports_torch():
     code = (
         "from streamlit.testing.v1 import AppTest; import sys\n"
-        "app = AppTest.from_file('app.py', default_timeout=60).run()\n"
+        f"app = AppTest.from_file('app.py', default_timeout={PATIENCE}).run()\n"
         "print(len(app.exception), 'torch' in sys.modules)"
     )
     assert run(code).endswith("0 False")

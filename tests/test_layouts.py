@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 
 from kernels import DTYPES, Numbers, Problem, Tiling, operators
 from kernels.inside.hardware_jobs import analysis_job
@@ -19,6 +19,8 @@ from kernels.runtime.request import Request
 from kernels.runtime.workers import Workers
 
 from . import hardware_tasks
+from .limits import PATIENCE
+from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 ONE = "#ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>"
@@ -113,7 +115,7 @@ def blocked(draw) -> tuple[Blocked, tuple[int, ...]]:
 
 
 @given(strategies.composite(lambda draw: blocked(draw))())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_element_has_one_owner_in_every_copy(made):
     layout, shape = made
     found = owners(layout, shape)
@@ -141,7 +143,7 @@ def test_layouts_are_tritons_own(compiler):
             spread(source.randint(0, 5)), spread(5), spread(source.randint(0, 3)), tuple(source.sample(range(rank), rank))
         )
         made.append((layout, tuple(2 ** source.randint(0, 8) for _ in range(rank))))
-    theirs = compiler.call(hardware_tasks.tritons_own_of_all, made, seconds=60)
+    theirs = compiler.call(hardware_tasks.tritons_own_of_all, made, seconds=PATIENCE)
     for (layout, shape), linear in zip(made, theirs, strict=True):
         assert isinstance(linear, Linear)
         np.testing.assert_array_equal(owners(layout, shape).elements, owners(linear, shape).elements)
@@ -151,7 +153,7 @@ def test_layouts_are_tritons_own(compiler):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_access_of_every_kernel_is_found_and_understood(compiler, operator, dtype):
     request = large(operator, dtype)
-    found = compiler.call(analysis_job, request, find_target("sm_90"), seconds=120)
+    found = compiler.call(analysis_job, request, find_target("sm_90"), seconds=PATIENCE)
     launch = request.launch()
     wanted = {(one.kind, one.argument) for one in operator.accesses(request.problem, request.tiling, (0, 0, 0))}
     told = {("store" if one.kind == "store" else "load", one.argument) for one in found.accesses}
@@ -168,7 +170,7 @@ def test_every_access_of_every_kernel_is_found_and_understood(compiler, operator
 @pytest.mark.parametrize("target", ["sm_80", "sm_100", "sm_120", "gfx942", "gfx950"])
 def test_other_targets_are_read_too(compiler, target):
     for operator in operators().values():
-        found = compiler.call(analysis_job, large(operator), find_target(target), seconds=120)
+        found = compiler.call(analysis_job, large(operator), find_target(target), seconds=PATIENCE)
         assert found.accesses
         assert all(found.width(one) in (4, 8, 16) for one in found.accesses)
         assert all(one.argument in large(operator).launch().tensors for one in found.accesses)
@@ -178,13 +180,13 @@ def test_other_targets_are_read_too(compiler, target):
 @pytest.mark.parametrize(("n", "width"), [(1024, 16), (1000, 4), (1008, 16), (1, 4)])
 def test_loads_are_scalar_where_n_is_not_divisible_by_16(compiler, n, width):
     request = Request("vector_add", Problem(Numbers(n_elements=n)), Tiling(Numbers(BLOCK_SIZE=1024)))
-    found = compiler.call(analysis_job, request, find_target("sm_90"), seconds=60)
+    found = compiler.call(analysis_job, request, find_target("sm_90"), seconds=PATIENCE)
     assert {found.width(one) for one in found.accesses} == {width}
 
 
 def test_a_refused_launch_has_a_verdict_and_nothing_else(compiler):
     request = Request("vector_add", Problem(Numbers(n_elements=7)), Tiling(Numbers(BLOCK_SIZE=3)))
-    found = compiler.call(analysis_job, request, find_target("sm_90"), seconds=60)
+    found = compiler.call(analysis_job, request, find_target("sm_90"), seconds=PATIENCE)
     assert not found.verdict.launchable
     assert (found.tensors, found.warps) == ((), 0)
 
@@ -217,7 +219,7 @@ def test_widths_by_hand():
 def test_a_wrong_layout_does_not_agree(compiler):
     """What a launch reads is compared with the layout: one planted a thread wrong, or of another box, must fail."""
     request = large(operators()["vector_add"])
-    one = compiler.call(analysis_job, request, find_target("sm_90"), seconds=60).accesses[0]
+    one = compiler.call(analysis_job, request, find_target("sm_90"), seconds=PATIENCE).accesses[0]
     threads, _ = owners(one.layout, one.shape).first()
     assert agrees(one, threads) is True
     shifted = threads.copy()
@@ -231,7 +233,7 @@ def test_a_wrong_layout_does_not_agree(compiler):
 @EVERY
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_instrumented_copies_compile_and_change_nothing_else(compiler, operator, dtype):
-    told = compiler.call(hardware_tasks.instrumented, large(operator, dtype), find_target("sm_90"), seconds=120)
+    told = compiler.call(hardware_tasks.instrumented, large(operator, dtype), find_target("sm_90"), seconds=PATIENCE)
     assert told["signature"] == len(told["parameters"]) + 1
     plain, with_threads, with_schedule = told["threads"]
     assert with_threads > plain
@@ -245,7 +247,7 @@ def test_instrumented_copies_compile_and_change_nothing_else(compiler, operator,
 @EVERY
 def test_the_clock_is_read_before_the_first_load_and_after_the_last_store(compiler, operator):
     """In the machine code, past every optimisation: clock, work, all warps there, clock and unit, and only then the telling."""
-    found = compiler.call(hardware_tasks.order_of_work, large(operator), find_target("sm_90"), seconds=120)
+    found = compiler.call(hardware_tasks.order_of_work, large(operator), find_target("sm_90"), seconds=PATIENCE)
     first, last = (place for place, kind in enumerate(found) if kind == "clock")
     work = [place for place, kind in enumerate(found) if kind in ("load", "store")]
     told = [place for place, kind in enumerate(found) if kind == "told"]

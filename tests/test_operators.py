@@ -78,6 +78,7 @@ def test_views_are_copied_and_said(operator, layout):
     assert all("copied first" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_grouped_and_two_dimensional_orders_give_the_same_matrix():
     operator = operators()["matmul_relu"]
     texts = {
@@ -169,6 +170,7 @@ def test_the_backward_pass_leaves_its_input_alone_and_repeats_to_the_bit():
         assert torch.equal(grad_x, runs[0][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["softmax", "rms_norm", "rms_norm_backward"])
 def test_rows_of_a_million_columns(name):
     operator = operators()[name]
@@ -207,6 +209,7 @@ def test_a_launch_that_does_not_fit_says_how_much_would():
         launch_once(request(operator, (2**40,), (1024,)), "cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vector_add", "softmax", "rms_norm", "rms_norm_backward"])
 def test_a_comparison_in_slices_is_the_comparison_at_once(name, monkeypatch):
     """Long outputs are compared in slices, so that float64 does not fill the memory."""

@@ -6,23 +6,26 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kernels import Numbers, Problem, Tiling, operators
 from kernels.runtime.arithmetic import MOST_ACCESSES, arithmetic
 from kernels.runtime.draw import draw, programs_to_show, programs_to_trace
 from kernels.runtime.faults import never_written
+from kernels.runtime.picture import Picture
 from kernels.runtime.provenance import origin
-from kernels.runtime.recorded import decoded, encoded, recorded_picture
+from kernels.runtime.recorded import recorded_picture
 from kernels.runtime.records import EVERYTHING, Limits, linear, unravel
 from kernels.runtime.request import Request
 from kernels.runtime.selftest import selftest
 from kernels.runtime.settings import corrected
 from kernels.runtime.trace import trace
 from kernels.runtime.wrap import wrap
+from kernels.storage import codec
 
 from .examples import problems
+from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 EXAMPLES = [(operator, preset) for operator in operators().values() for preset in operator.presets]
@@ -63,7 +66,7 @@ def test_the_relaxation_for_a_block_of_3_is_undone():
 
 
 @EVERY
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_groups_count_the_lanes_of_the_trace(operator, data):
     problem, tiling = data.draw(problems(operator).filter(lambda drawn: operator.plan(*drawn).programs > 0))
@@ -100,7 +103,7 @@ def test_pictures_are_small_at_any_size(operator):
 
 
 @EVERY
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_arithmetic_pictures_have_the_traced_offsets_and_masks(operator, data):
     problem, tiling = data.draw(problems(operator).filter(lambda drawn: operator.plan(*drawn).programs > 0))
@@ -120,15 +123,16 @@ def test_arithmetic_pictures_have_the_traced_offsets_and_masks(operator, data):
 
 
 @EVERY
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_counted_bytes_are_the_formulas(operator, data):
     problem, tiling = data.draw(problems(operator).filter(lambda drawn: operator.plan(*drawn).programs > 0))
     picture = draw(Request(operator.name, problem, tiling), 0)
-    if picture.counted is not None:
-        fused = operator.traffic(problem, tiling).fused[0]
-        if operator.name != "rms_norm_backward":  # its loop reads its own sums back, which stay on the chip
-            assert picture.counted == (fused.read, fused.written)
+    assume(picture.counted is not None)
+    fused = operator.traffic(problem, tiling).fused[0]
+    again = picture.counted[0] - fused.read  # a loop of the backward pass reads its own sums back, which stay on the chip
+    assert again >= 0 if operator.name == "rms_norm_backward" else again == 0
+    assert picture.counted[1] >= fused.written if operator.name == "rms_norm_backward" else picture.counted[1] == fused.written
 
 
 @pytest.mark.parametrize(("operator", "preset"), EXAMPLES, ids=[f"{o.name}-{p.title}" for o, p in EXAMPLES])
@@ -144,15 +148,14 @@ def test_shipped_pictures_are_what_a_trace_gives_today(operator, preset):
         np.testing.assert_array_equal(ours.first, theirs.first)
         np.testing.assert_array_equal(ours.live, theirs.live)
         if theirs.values is not None:
-            largest = np.nanmax(np.abs(theirs.values), initial=0.0)  # dot products are summed in the order of the BLAS
+            finite = np.abs(theirs.values[np.isfinite(theirs.values)])
+            largest = finite.max(initial=0.0)  # dot products are summed in the order of the BLAS
             np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-5, atol=1e-6 * largest)
 
 
 def test_a_picture_survives_json():
-    import json
-
     picture = draw(rows("rms_norm", 3, 5, 8), 1, step=4)
-    again = decoded(json.loads(json.dumps(encoded(picture))))
+    again = codec.decoded(Picture, codec.compact(picture), "picture")
     assert (again.steps, again.step, again.active, again.faults) == (
         picture.steps,
         picture.step,
@@ -224,7 +227,7 @@ def test_a_rounded_down_grid_of_tiles_leaves_its_edges_unwritten():
 
 
 @EVERY
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_the_way_of_an_element_leads_to_the_loads_that_fed_it(operator, data):
     problem, tiling = data.draw(problems(operator).filter(lambda drawn: operator.plan(*drawn).programs > 0))

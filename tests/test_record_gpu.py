@@ -6,6 +6,8 @@ import dataclasses
 import json
 from pathlib import Path
 
+import pytest
+
 from kernels import operators
 from kernels.check import history
 from kernels.check.values import PASS
@@ -24,6 +26,7 @@ def test_every_operator_direction_and_kind_of_sweep_is_on_the_list():
     assert {one.axis for one in wanted if one.axis} == {"n_elements", "columns", "rows", "BLOCK_SIZE", "num_warps", "m = n = k"}
 
 
+@pytest.mark.slow
 def test_only_what_is_missing_is_recorded_and_names_no_card(monkeypatch, tmp_path):
     run = runs.recorded()[0]
     named = dataclasses.replace(run, device=dataclasses.replace(run.device, uuid="GPU-secret"))

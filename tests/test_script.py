@@ -16,6 +16,8 @@ from kernels.runtime.launch import launch_once
 from kernels.runtime.request import Request
 from kernels.runtime.script import script
 
+from .limits import PATIENCE
+
 CASES = {
     "vector_add": [({"n_elements": 7}, {"BLOCK_SIZE": 4})],
     "elementwise_chain": [({"n_elements": 100}, {"BLOCK_SIZE": 32})],
@@ -63,7 +65,7 @@ def test_a_script_reproduces_its_launch(request_, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     printed = re.findall(r"max \|difference\| from (\w+) (\S+)", done.stdout)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels import operators
 from kernels.operator import MAX_ELEMENTS, Numbers, Size
 from kernels.runtime.request import possible_what_ifs
 from kernels.runtime.settings import RejectedError, corrected, link, whole
+
+from .properties import examples
 
 SIZE = Size("n_elements", "How many.", 7, maximum=1000)
 
@@ -84,7 +86,7 @@ def test_a_problem_past_2_to_the_40_is_cut_to_it():
 TEXTS = st.one_of(st.text(max_size=30), st.integers(-(2**70), 2**70).map(str), st.floats().map(str), st.just("9" * 400))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data(), operator=st.sampled_from(sorted(operators())))
 def test_any_link_gives_legal_settings_that_make_the_same_link_again(data, operator):
     described = operators()[operator]

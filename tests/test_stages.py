@@ -30,6 +30,8 @@ from kernels.runtime.settings import corrected
 from kernels.runtime.source import source_of
 from kernels.runtime.workers import Workers
 
+from .limits import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 SPILLS = {"operator": "rms_norm", "rows": 64, "columns": 32768, "BLOCK_SIZE": 32768, "num_warps": 4}
 ADD = {"n_elements": 98432, "BLOCK_SIZE": 1024}
@@ -285,7 +287,7 @@ def test_a_launch_would_run_the_very_kernel_that_is_shown(compiler, target):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [compiled(compiler, target, **one)[1].metadata["hash"] for one in small]

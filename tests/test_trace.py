@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels import DTYPES, Numbers, Operator, Problem, Tiling, find, operators
@@ -17,6 +17,7 @@ from kernels.runtime.records import EVERYTHING, Access, Limits, WhatIf, linear, 
 from kernels.runtime.trace import trace
 
 from .examples import problems, reference
+from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 
@@ -46,7 +47,7 @@ def finished(operator: Operator, launch: Launch, accesses: tuple[Access, ...]) -
 
 
 @EVERY
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_every_output_element_is_written_by_exactly_one_program(operator, data):
     problem, tiling = data.draw(problems(operator))
@@ -65,8 +66,9 @@ def test_every_output_element_is_written_by_exactly_one_program(operator, data):
         assert programs == {operator.owner(problem, tiling, name, offset)}
 
 
+@pytest.mark.slow
 @EVERY
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_programs_in_any_order_give_the_same_bits(operator, data):
     problem, tiling = data.draw(problems(operator))
@@ -79,7 +81,7 @@ def test_programs_in_any_order_give_the_same_bits(operator, data):
 
 
 @EVERY
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_offsets_and_masks_equal_the_closed_form(operator, data):
     problem, tiling = data.draw(problems(operator))
@@ -96,7 +98,7 @@ def test_offsets_and_masks_equal_the_closed_form(operator, data):
 
 @EVERY
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_traced_values_equal_the_float64_reference(operator, dtype, data):
     problem, tiling = data.draw(problems(operator, dtypes=(dtype,)))
@@ -113,7 +115,7 @@ def test_traced_values_equal_the_float64_reference(operator, dtype, data):
 
 
 @EVERY
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_formula_traffic_equals_counted_traffic(operator, data):
     problem, tiling = data.draw(problems(operator))
@@ -131,7 +133,7 @@ def test_formula_traffic_equals_counted_traffic(operator, data):
 
 
 @EVERY
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_axes_count_the_lanes_of_the_stores(operator, data):
     problem, tiling = data.draw(problems(operator))
@@ -153,7 +155,7 @@ def _tile(operator: Operator, problem: Problem, tiling: Tiling, number: int) -> 
 
 
 @EVERY
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_what_an_element_depends_on_is_what_poison_reaches(operator, data):
     """Making one element of an input NaN turns exactly those outputs NaN that declare to be fed by it."""

@@ -162,6 +162,7 @@ def test_costs_count_programs_against_multiprocessors():
     assert figure.layout.xaxis.ticktext[0] == "<b>512</b><br>1.5 per SM"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 def test_figures_of_any_size_stay_small(operator):
     sizes = {

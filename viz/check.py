@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .theme import CODE_FONT, Figure, Fill, Style, bare_axis, figure, note
+from .theme import CODE_FONT, Figure, Fill, Style, bare_axis, figure, note, plain
 
 PASSED, WARNED, FAILED = Fill("#00785A", "#FFFFFF"), Fill("#E69F00", "#1A1A1A"), Fill("#B94E00", "#FFFFFF")
 LINE = "#0072B2"
@@ -143,7 +143,7 @@ def heat_figure(cards: Sequence[str], checks: Sequence[str], statuses: Sequence[
         "y": [row for row in range(len(checks)) for _ in cards],
         "marker": {"opacity": 0, "size": style.px(18)},
         "hovertext": [
-            f"{card}<br>{check}: {status}"
+            f"{card}<br>{plain(check)}: {status}"
             for check, row in zip(checks, statuses, strict=True)
             for card, status in zip(cards, row, strict=True)
         ],
@@ -167,7 +167,7 @@ def heat_figure(cards: Sequence[str], checks: Sequence[str], statuses: Sequence[
             style,
             range=[len(checks) - 0.4, -0.6],
             tickvals=list(range(len(checks))),
-            ticktext=[check if len(check) <= MOST_TITLE else f"{check[: MOST_TITLE - 1].rstrip()}…" for check in checks],
+            ticktext=[plain(check if len(check) <= MOST_TITLE else f"{check[: MOST_TITLE - 1].rstrip()}…") for check in checks],
             tickfont={"size": style.size * 0.9, "color": style.text},
         ),
         margin={"l": style.px(240), "r": style.px(8), "t": style.px(26), "b": style.px(4)},

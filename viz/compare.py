@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .theme import PROGRAMS, Figure, Style, bare_axis, figure, note
+from .theme import PROGRAMS, Figure, Style, bare_axis, figure, note, plain
 from .words import seconds_text
 
 
@@ -43,7 +43,7 @@ def compare_figure(sides: Sequence[Side], style: Style, *, ratios: bool = True) 
             style,
             range=[gap * len(names) - 0.4, -0.9],
             tickvals=[number * gap + middle for number in range(len(names))],
-            ticktext=[f"<b>{name}</b>" if name == "Triton" else name for name in names],
+            ticktext=[f"<b>{name}</b>" if name == "Triton" else plain(name) for name in names],
             tickfont={"size": style.size, "color": style.text},
         ),
         margin={"l": style.px(150), "r": 4, "t": 2, "b": 2},
@@ -69,7 +69,9 @@ def _bars(side: Side, places: dict[str, float], at: int, style: Style) -> dict[s
             "width": 4,
         },
         "hovertext": [
-            f"<b>{side.letter}: {side.label}</b><br>{name}: {seconds_text(median)}" for name, median, _, _ in side.times
+            f"<b>{side.letter}: {plain(side.label)}</b><br>{plain(name)}: {seconds_text(median)}"
+            for name, median, _, _ in side.times
+            for name, median, _, _ in side.times
         ],
         "hoverinfo": "text",
     }

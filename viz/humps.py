@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .theme import CODE_FONT, READ, WRITTEN, Figure, Style, bare_axis, figure, note
+from .theme import CODE_FONT, READ, WRITTEN, Figure, Style, bare_axis, figure, note, plain
 from .words import bytes_text, seconds_text
 
 HAIRLINE = 0.006  # of the axis
@@ -76,7 +76,7 @@ def humps_figure(lines: Sequence[Line], given_back: float | None, style: Style) 
             style,
             range=[-PANEL * (len(lines) - 1) - 0.3, 2.25],
             tickvals=[1 - PANEL * place for place in range(len(lines))],
-            ticktext=[f"<b>{line.label}</b>" for line in lines],
+            ticktext=[f"<b>{plain(line.label)}</b>" for line in lines],
             tickfont={"size": style.size, "color": style.text},
         ),
         margin={"l": style.px(92), "r": 10, "t": 2, "b": style.px(26)},
@@ -159,13 +159,13 @@ def _name(hump: Hump, base: float, longest: float, style: Style) -> list[dict[st
     middle = (hump.start + hump.end) / 2
     time = {"size": style.size * 0.9, "color": style.muted}
     return [
-        note(hump.name, middle, base + 1.12, style, font=font),
+        note(plain(hump.name), middle, base + 1.12, style, font=font),
         note(seconds_text(hump.duration), middle, base + 0.62, style, font=time),
     ]
 
 
 def _hover(line: Line, base: float, style: Style) -> dict[str, Any]:
-    texts = [f"<b>{hump.name}</b> ran {seconds_text(hump.duration)}{_bytes(hump)}" for hump in line.humps]
+    texts = [f"<b>{plain(hump.name)}</b> ran {seconds_text(hump.duration)}{_bytes(hump)}" for hump in line.humps]
     return {
         "type": "bar",
         "x": [(hump.start + hump.end) / 2 for hump in line.humps],

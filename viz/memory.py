@@ -274,6 +274,6 @@ def _map(memory: Memory, x: str, y: str, style: Style) -> dict[str, Any]:
         "ygap": gap,
         "xaxis": x,
         "yaxis": y,
-        "customdata": np.stack(memory.owners, axis=-1).astype(np.int32) if memory.owners else None,
+        "customdata": np.stack(memory.owners, axis=-1).tolist() if memory.owners else None,
         "hovertemplate": f"<b>{name}</b> from {where} on{owned}<extra></extra>",
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from .theme import WAYS, Figure, Style, figure, note
+from .theme import WAYS, Figure, Style, figure, note, plain
 
 HEIGHT, PLOT = 380, 320  # of the figure, of what lies between its axes
 MARKERS = {"pytorch": "square", "library": "diamond", "compiled": "triangle-up", "triton": "circle"}
@@ -129,7 +129,7 @@ def _dot(dot: Dot, style: Style) -> dict[str, Any]:
             "symbol": MARKERS[dot.way],
             "line": {"color": style.text, "width": 1},
         },
-        "hovertext": f"<b>{dot.title}</b><br>{dot.words}",
+        "hovertext": f"<b>{plain(dot.title)}</b><br>{dot.words}",
         "hoverinfo": "text",
     }
 
@@ -143,7 +143,7 @@ def _labels(dots: Sequence[Dot], decade: float, style: Style) -> list[dict[str, 
         while any(abs(x - other) < 1.0 and abs(height - level) < 18 for other, level in taken):
             height -= 1
         taken.append((x, height))
-        text = f"<b>{dot.title}</b>" if dot.way == "triton" else dot.title
+        text = f"<b>{plain(dot.title)}</b>" if dot.way == "triton" else plain(dot.title)
         font = {"size": style.size * 0.95, "color": style.text}
         place = {"xanchor": "left", "xshift": style.px(12), "yshift": style.px(height - y * decade)}
         found.append(note(text, x, y, style, font=font, **place))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .roofline import MARKERS
-from .theme import WAYS, Figure, Style, figure, note
+from .theme import WAYS, Figure, Style, figure, note, plain
 
 LETTERS = 26
 
@@ -95,7 +95,7 @@ def _ends(curves: Sequence[Curve], style: Style, log: bool) -> list[dict[str, An
         height = _scaled(y, log) * (60 if log else 250 / top)
         shift = 0 if last is None else max(18 - (last - height), 0)
         last = height - shift
-        text = f"<b>{curve.title}</b>" if curve.way == "triton" else curve.title
+        text = f"<b>{plain(curve.title)}</b>" if curve.way == "triton" else plain(curve.title)
         font = {"size": style.size * 0.95, "color": style.text}
         place = {"xref": "paper", "xanchor": "left", "xshift": style.px(8), "yshift": -style.px(shift)}
         found.append(note(text, 1, _scaled(y, log), style, font=font, **place))

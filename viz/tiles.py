@@ -196,8 +196,8 @@ def _player(turns: list[tuple[Lanes, Lanes]], stands: int, style: Style) -> dict
         return {}
     options = {"mode": "immediate", "frame": {"duration": MILLISECONDS, "redraw": False}, "transition": {"duration": 150}}
     at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": False}, "transition": {"duration": 0}}
-    names = [pair[0].turns[0].index for pair in turns]
-    total = turns[0][0].turns[0].total
+    names = [pair[0].turns[0].index if pair[0].turns else at for at, pair in enumerate(turns)]  # by formula there is no loop
+    total = turns[0][0].turns[0].total if turns[0][0].turns else len(turns)
     return {
         "updatemenus": [
             {

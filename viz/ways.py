@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .theme import CODE_FONT, WAYS, Figure, Style, bare_axis, figure, note
+from .theme import CODE_FONT, WAYS, Figure, Style, bare_axis, figure, note, plain
 from .words import seconds_text
 
 
@@ -64,7 +64,7 @@ def ways_figure(ways: Sequence[Way], floor: float | None, floor_words: str, styl
             style,
             range=[len(ways) + 0.25, -0.6],
             tickvals=places,
-            ticktext=[f"<b>{way.title}</b>" if way.name == "triton" else way.title for way in ways],
+            ticktext=[f"<b>{plain(way.title)}</b>" if way.name == "triton" else plain(way.title) for way in ways],
             tickfont={"size": style.size, "color": style.text},
         ),
         margin={"l": style.px(150), "r": 4, "t": 2, "b": 2},
@@ -73,9 +73,9 @@ def ways_figure(ways: Sequence[Way], floor: float | None, floor_words: str, styl
 
 def _hover(way: Way) -> str:
     if way.median is None:
-        return f"<b>{way.title}</b>: {way.problem}"
+        return f"<b>{plain(way.title)}</b>: {plain(way.problem)}"
     between = f"60 % of {way.n} samples lie from {seconds_text(way.low)} to {seconds_text(way.high)}"
-    return f"<b>{way.title}</b>: {seconds_text(way.median)}<br>{between}"
+    return f"<b>{plain(way.title)}</b>: {seconds_text(way.median)}<br>{between}"
 
 
 def _value(way: Way, place: int, floor: float, longest: float, style: Style) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _value(way: Way, place: int, floor: float, longest: float, style: Style) -> 
     end = floor if end <= floor < end + 0.15 * longest else end  # never under the dashed line
     text = f"<b>{seconds_text(way.median)}</b>" if way.median is not None else "-"
     if way.problem:
-        text += f" <span style='color:{style.muted}'>{way.problem[:110]}</span>"
+        text += f" <span style='color:{style.muted}'>{plain(way.problem[:110])}</span>"
     big = {"size": style.size * 1.08, "color": style.text}
     return note(text, end, place, style, xanchor="left", xshift=style.px(10), font=big)
 
@@ -105,7 +105,7 @@ def timeline_figure(rows: Sequence[tuple[Way, Sequence[tuple[str, float, float]]
             style,
             range=[len(rows) - 0.4, -0.6],
             tickvals=list(range(len(rows))),
-            ticktext=[f"<b>{way.title}</b>" if way.name == "triton" else way.title for way, _ in rows],
+            ticktext=[f"<b>{plain(way.title)}</b>" if way.name == "triton" else plain(way.title) for way, _ in rows],
             tickfont={"size": style.size, "color": style.text},
         ),
         margin={"l": style.px(150), "r": 8, "t": 2, "b": style.px(28)},
@@ -122,7 +122,7 @@ def _kernels(way: Way, kernels: Sequence[tuple[str, float, float]], place: int, 
         "width": 0.7,
         "marker": {"color": WAYS[way.name].colour, "line": {"color": style.background, "width": 1}},
         "hovertext": [
-            f"<b>t{number + 1}</b> {name}<br>ran {seconds_text(duration)}, from {seconds_text(start)} on"
+            f"<b>t{number + 1}</b> {plain(name)}<br>ran {seconds_text(duration)}, from {seconds_text(start)} on"
             for number, (name, start, duration) in enumerate(kernels)
         ],
         "hoverinfo": "text",
@@ -140,7 +140,7 @@ def _numbers(
             continue
         shown = text if len(text) <= room else f"t{number + 1}"
         font = {"family": CODE_FONT, "size": style.size * 0.88, "color": colour}
-        found.append(note(shown, start + duration / 2, place, style, font=font))
+        found.append(note(plain(shown), start + duration / 2, place, style, font=font))
     return found
 
 
@@ -162,8 +162,8 @@ def binding_figure(rows: Sequence[tuple[Way, Mapping[str, float | None], str]], 
     }
     notes = []
     for at, (_, bound, share, binds) in zip(y, places, strict=True):
-        plain = f"{bound}: not known" if share is None else f"{share:.0%} {bound}"
-        text = f"<b>{plain}</b>" if bound == binds else plain
+        words = f"{bound}: not known" if share is None else f"{share:.0%} {bound}"
+        text = f"<b>{words}</b>" if bound == binds else words
         colour = style.text if bound == binds else style.muted
         font = {"size": style.size * 0.95, "color": colour}
         place = {"xanchor": "left", "xshift": 8, "bgcolor": style.background}  # the line of the whole time does not cross it
@@ -181,7 +181,7 @@ def binding_figure(rows: Sequence[tuple[Way, Mapping[str, float | None], str]], 
             style,
             range=[y[-1] + 0.7, -0.7],
             tickvals=middles,
-            ticktext=[f"<b>{way.title}</b>" if way.name == "triton" else way.title for way, _, _ in rows],
+            ticktext=[f"<b>{plain(way.title)}</b>" if way.name == "triton" else plain(way.title) for way, _, _ in rows],
             tickfont={"size": style.size, "color": style.text},
         ),
         margin={"l": style.px(150), "r": 4, "t": 2, "b": 2},

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..errors import sentence
 from ..runtime.device import DEFAULT_TARGET, Target, find_target
 from .failures import advice, known
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Result
-from .worker import Context, in_words
+from .worker import Context
 
 STAGE = "bring-up"
 N = 98_432
@@ -40,7 +41,7 @@ def torch_loads(context: Context) -> Iterator[Result]:
     total = float((one + one).sum())
     status = PASS if total == 2000.0 else FAIL
     said = f"{torch.cuda.get_device_name()}; imported in {seconds:.1f} s"
-    yield replace(here, status=status, said=said, step="" if status == PASS else known(24).fix)
+    yield replace(here, status=status, said=said, step="" if status == PASS else known("ecc").fix)
 
 
 def _why_not(torch: Any) -> str:
@@ -49,7 +50,7 @@ def _why_not(torch: Any) -> str:
         torch.zeros(1, device="cuda")
     except Exception as error:
         return advice(str(error)) or str(error).split("\n")[0][:200]
-    return known(13).fix
+    return known("no-device").fix
 
 
 def covered_by_torch(context: Context) -> Iterator[Result]:
@@ -78,16 +79,17 @@ def covers(arch: str, listed: Sequence[str]) -> Result:
     said = f"{arch}; the wheel has {', '.join(listed) or 'nothing'}"
     if arch in listed:
         return replace(here, said=said)
+    lacks = known("wheel-architecture" if arch.startswith("sm_") else "hip-device-function")
     if arch.startswith("sm_"):
         major, minor = int(arch[3:-1]), int(arch[-1])
         known_ones = [one.partition("_") for one in listed]
-        machine = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "sm" and text.isdigit()]
-        ptx = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "compute" and text.isdigit()]
+        machine = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "sm" and text.isdecimal()]
+        ptx = [(int(text[:-1]), int(text[-1])) for kind, _, text in known_ones if kind == "compute" and text.isdecimal()]
         if any(one[0] == major and one[1] <= minor for one in machine):
             return replace(here, said=said)
         if any(one <= (major, minor) for one in ptx):
-            return replace(here, status=WARN, said=f"{said}: by PTX, translated at the first use", step=known(2).fix)
-    return replace(here, status=FAIL, said=said, step=known(2).fix)
+            return replace(here, status=WARN, said=f"{said}: by PTX, translated at the first use", step=lacks.fix)
+    return replace(here, status=FAIL, said=said, step=lacks.fix)
 
 
 def triton_loads(context: Context) -> Iterator[Result]:
@@ -134,7 +136,7 @@ def compiled_for(target: Target) -> Iterator[Result]:
         if not older_triton():
             yield from _broken(first, second, error)
             return
-        said = f"this Triton is older than the explorer's own compile call: {in_words(error)}"
+        said = f"this Triton is older than the explorer's own compile call: {sentence(error).text}"
         yield replace(first, status=NOT_MEASURED, said=said, step="The launch below goes Triton's own way, and tells.")
         yield replace(second, status=NOT_MEASURED, said=f"needs {assembly}")
         return
@@ -164,22 +166,15 @@ def older_triton() -> bool:
 
 def _broken(first: Result, second: Result, error: Exception) -> Iterator[Result]:
     """Which half of the compilation an error belongs to, by its message."""
-    text, said = _everything(error), in_words(error)
-    step = advice(text) or "Install the Triton that this torch asks for."
+    told = sentence(error)
+    text, said = told.whole, told.text
+    step = advice(text) or "The reason is not known: paste the whole message into `python -m kernels explain`."
     if "ptxas" in text.lower():
         yield replace(first, said="done")
         yield replace(second, status=FAIL, said=said, step=step)
     else:
         yield replace(first, status=FAIL, said=said, step=step)
         yield replace(second, status=NOT_MEASURED, said=f"needs “{first.title}”")
-
-
-def _everything(error: BaseException) -> str:
-    parts = []
-    while error is not None:
-        parts.append(str(error))
-        error = error.__cause__
-    return "\n".join(parts)
 
 
 @functools.cache
@@ -247,7 +242,7 @@ def launches(context: Context) -> Iterator[Result]:
             here,
             status=FAIL,
             said=f"{wrong:,} of {N:,} elements differ",
-            step=f"The GPU computes wrong results. {known(24).fix}",
+            step=f"The GPU computes wrong results. {known('ecc').fix}",
         )
         return
     yield replace(here, said=said)

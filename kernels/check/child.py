@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from ..measure.plain import built
+from ..storage import codec
 from .values import Result
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ class Child:
         while True:
             record = self._next(deadline, seconds)
             if "result" in record:
-                yield built(Result, record["result"], "result")
+                yield self._result(record["result"])
             elif "failed" in record:
                 text = f"{record['text']}\n{self._said()}"
                 if record["poisoned"]:
@@ -68,6 +68,12 @@ class Child:
                 raise ChildError(record["failed"], text)
             else:
                 return
+
+    def _result(self, record: object) -> Result:
+        try:
+            return codec.converted(Result, record, "result")
+        except codec.UnreadableError as error:
+            raise ChildError(str(error)) from None
 
     def _current(self) -> subprocess.Popen[str]:
         if self._process is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -13,12 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .failures import advice, known
+from .failures import advice, known, of_cuda
+from .pairs import PAIR_STEP, PAIRS, TRITONS, belongs, installed, wanted
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Result
 
 STAGE = "bring-up"
-# The Triton that a torch release was tested with, by both projects' release notes; what torch's own wheel asks for comes first.
-PAIRS = {"2.5": "3.1", "2.6": "3.2", "2.7": "3.3", "2.8": "3.4", "2.9": "3.5", "2.10": "3.6", "2.11": "3.6"}
 # Variables that make kernels slower, or not real at all, while they are set.
 SLOWING = {
     "TRITON_INTERPRET": "kernels run in the interpreter, on the CPU",
@@ -49,7 +47,8 @@ class Machine:
     torch_hip: str | None
     torch_xpu: str | None
     triton: str | None
-    triton_wanted: str | None
+    triton_wanted: str | None  # as torch's metadata has it: "==3.6.0", "~=3.8.0"
+    cuda_code: int | None = None  # what cuInit (or cuDriverGetVersion) returned, where it failed
 
     @property
     def build(self) -> str:
@@ -63,7 +62,7 @@ class Machine:
 
 def machine() -> Machine:
     """Looks at the driver's library, the device files and the packages' own files; imports none of the packages."""
-    version, problem = cuda_driver()
+    version, problem, code = cuda_driver()
     facts = torch_facts()
     return Machine(
         platform=platform.system(),
@@ -72,43 +71,47 @@ def machine() -> Machine:
         cuda_problem=problem,
         amd=Path("/dev/kfd").exists(),
         intel=_intel(),
-        torch=_version("torch"),
+        torch=installed("torch"),
         torch_cuda=_numbers(facts.get("cuda")),
         torch_hip=facts.get("hip"),
         torch_xpu=facts.get("xpu"),
-        triton=_version("triton")
-        or _version("pytorch-triton-rocm")
-        or _version("pytorch-triton-xpu")
-        or _version("triton-windows"),
-        triton_wanted=_wanted(),
+        triton=next(filter(None, map(installed, TRITONS)), None),
+        triton_wanted=wanted(),
+        cuda_code=code,
     )
 
 
-def cuda_driver() -> tuple[tuple[int, int] | None, str]:
-    """The newest CUDA that the driver supports, or None and why, in a few words."""
+def cuda_driver() -> tuple[tuple[int, int] | None, str, int | None]:
+    """The newest CUDA that the driver supports; or None, why in a few words, and the code of CUDA's call that failed."""
     for library in ("libcuda.so.1", "nvcuda.dll"):
         with contextlib.suppress(OSError):
             cuda, number = ctypes.CDLL(library), ctypes.c_int()
-            if cuda.cuDriverGetVersion(ctypes.byref(number)) or not number.value:
-                return None, "its library does not tell its version"
+            if failed := cuda.cuDriverGetVersion(ctypes.byref(number)):
+                return None, f"cuDriverGetVersion fails with error {failed}{_cu_error(failed)}", failed
+            if not number.value:
+                return None, "its library does not tell its version", None
             failed, count = cuda.cuInit(0), ctypes.c_int()
             if failed:
-                return None, f"cuInit fails with error {failed}{_cu_error(failed)}"
+                return None, f"cuInit fails with error {failed}{_cu_error(failed)}", failed
             cuda.cuDeviceGetCount(ctypes.byref(count))
             version = (number.value // 1000, number.value % 1000 // 10)
-            return version, "" if count.value else "it shows no GPU to this process"
-    return None, "libcuda.so.1 cannot be loaded"
+            return version, "" if count.value else "it shows no GPU to this process", None
+    return None, "libcuda.so.1 cannot be loaded", None
 
 
-# cuda.h: the errors with which cuInit fails.
+# The errors with which cuInit fails, as cuGetErrorString says them.
 _CU_ERRORS = {
-    3: "the driver is shutting down or not set up",
-    46: "the devices are in use by another, exclusively",
+    3: "initialization error",
+    34: "CUDA driver is a stub library",
+    46: "CUDA-capable device(s) is/are busy or unavailable",
     100: "no CUDA-capable device is detected",
-    101: "a device is not valid",
-    803: "Driver/library version mismatch",
-    804: "forward compatibility was attempted on non supported hardware",
-    999: "CUDA unknown error - this may be due to an incorrectly set up environment",
+    101: "invalid device ordinal",
+    304: "OS call failed or operation not supported on this OS",
+    801: "operation not supported",
+    802: "system not yet initialized",
+    803: "system has unsupported display driver / cuda driver combination",
+    804: "forward compatibility was attempted on non supported HW",
+    999: "unknown error",
 }
 
 
@@ -128,21 +131,6 @@ def torch_facts() -> dict[str, str]:
 def assigned(text: str) -> dict[str, str]:
     """The names that a module's text gives a string, annotated or not."""
     return dict(re.findall(r"^(\w+)(?:: [^=\n]+)? = '([^'\n]+)'", text, re.MULTILINE))
-
-
-def _version(package: str) -> str | None:
-    with contextlib.suppress(Exception):
-        return importlib.metadata.version(package)
-    return None
-
-
-def _wanted() -> str | None:
-    """The version of Triton that the installed torch asks for, by its own metadata."""
-    with contextlib.suppress(Exception):
-        for line in importlib.metadata.requires("torch") or ():
-            if match := re.match(r"(?:pytorch-)?triton\S*?\s*==\s*([\d.]+)", line):
-                return match[1]
-    return None
 
 
 def _numbers(text: str | None) -> tuple[int, int] | None:
@@ -182,13 +170,21 @@ def driver(found: Machine) -> Result:
     if found.torch_xpu or (found.intel and not found.cuda_driver):
         said = "Intel GPU: this check knows its torch build, and measures nothing on it yet"
         return replace(here, status=NOT_MEASURED, said=said, source="the kernel driver's files")
-    install = "Install the GPU's driver, and see that nvidia-smi (or rocminfo) lists the GPU; a container needs --gpus all."
-    step = install if "cannot be loaded" in found.cuda_problem else advice(found.cuda_problem) or install
-    if found.wsl and not found.cuda_driver:
-        step = f"Install NVIDIA's driver in Windows (not in WSL). {known(4).fix}"
+    return replace(here, status=FAIL, said=found.cuda_problem, step=_driver_step(found))
+
+
+def _driver_step(found: Machine) -> str:
+    """What to do about a driver that shows no GPU: by cuInit's code where it gave one."""
     if found.platform == "Darwin":
-        step = "Triton has no GPUs on macOS; kernels run in its interpreter here."
-    return replace(here, status=FAIL, said=found.cuda_problem, step=step)
+        return "Triton has no GPUs on macOS; kernels run in its interpreter here."
+    if failure := of_cuda(found.cuda_code):
+        return f"{failure.cause} {failure.fix}"
+    if found.cuda_code is not None:
+        return f"Look up CUresult {found.cuda_code} in NVIDIA's CUDA driver API; see whether nvidia-smi works, then restart."
+    if found.wsl and not found.cuda_driver:
+        return f"Install NVIDIA's driver in Windows (not in WSL). {known('link-libcuda').fix}"
+    install = "Install the GPU's driver, and see that nvidia-smi (or rocminfo) lists the GPU; a container needs --gpus all."
+    return advice(found.cuda_problem) or (known("no-device").fix if found.cuda_driver else install)
 
 
 def torch_build(found: Machine) -> Result:
@@ -200,7 +196,7 @@ def torch_build(found: Machine) -> Result:
         )
     said = f"torch {found.torch.split('+')[0]} for {found.build}"
     if found.build == "CPU":
-        return replace(here, status=FAIL, said=said, step=known(12).fix)
+        return replace(here, status=FAIL, said=said, step=known("cpu-build").fix)
     if found.torch_hip or found.torch_xpu:
         right = found.amd if found.torch_hip else found.intel
         step = "" if right else "Install the torch build of this GPU's maker."
@@ -209,9 +205,9 @@ def torch_build(found: Machine) -> Result:
         return replace(here, status=NOT_MEASURED, said=f"{said}; there is no driver to compare with")
     supported = f"the driver supports CUDA up to {_dotted(found.cuda_driver)}"
     if found.torch_cuda[0] > found.cuda_driver[0]:
-        return replace(here, status=FAIL, said=f"{said}; {supported}", step=known(11).fix)
+        return replace(here, status=FAIL, said=f"{said}; {supported}", step=known("driver-too-old").fix)
     if found.torch_cuda > found.cuda_driver:
-        step = f"It runs by CUDA's minor-version compatibility. If a kernel cannot be loaded: {known(9).fix}"
+        step = f"It runs by CUDA's minor-version compatibility. If a kernel cannot be loaded: {known('image-invalid').fix}"
         return replace(here, status=WARN, said=f"{said}; {supported}", step=step)
     return replace(here, said=f"{said}; {supported}")
 
@@ -236,8 +232,8 @@ def pair(found: Machine) -> Result:
     if wanted is None:
         return replace(here, status=NOT_MEASURED, said=f"{said}: this torch does not say which Triton it wants")
     limit = f"Triton {wanted} for torch {short}"
-    if found.triton.split("+")[0].split(".")[:2] != wanted.split(".")[:2]:
-        return replace(here, status=WARN, said=said, limit=limit, source=source, step=known(14).fix)
+    if not belongs(found.triton, wanted):
+        return replace(here, status=WARN, said=said, limit=limit, source=source, step=PAIR_STEP)
     return replace(here, said=said, limit=limit, source=source)
 
 

@@ -7,25 +7,28 @@ from dataclasses import replace
 
 from ..runtime.device import Gpu
 from . import nvml
-from .failures import advice, known
+from .failures import advice, known, of_nvml
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Result
 
 STAGE = "health"
 OWN_BYTES = 2**30  # what a driver and a desktop hold without any computation
 NOT_TOLD = "this card, its driver or a permission does not tell"
+UNKNOWN_NVML = "See what nvidia-smi says: it asks the same library."
 RESET = "Reset the GPU (nvidia-smi --gpu-reset) or restart. If it comes again, have the card replaced."
 
 
-def library(found: tuple[object, str]) -> Result:
-    """NVML opens."""
+def library(found: tuple[object, nvml.Problem | None]) -> Result:
+    """NVML opens; where it does not, its own error code tells what to do."""
     here = Result("nvml", "NVML", "bring-up", PASS, limit="it opens", source="nvmlInit", origin="read")
-    module, problem = found
-    if module is None and "not installed" in problem:
+    problem = found[1]
+    if problem is None:
+        return replace(here, said="open")
+    if not problem.installed:
         step = "pip install nvidia-ml-py: health, clocks, power and links come from it."
-        return replace(here, status=NOT_MEASURED, said=problem, step=step)
-    if module is None:
-        return replace(here, status=FAIL, said=problem, step=advice(f"Failed to initialize NVML: {problem}"))
-    return replace(here, said="open")
+        return replace(here, status=NOT_MEASURED, said=problem.said, step=step)
+    failure = of_nvml(problem.code)
+    step = f"{failure.cause} {failure.fix}" if failure else advice(problem.said) or UNKNOWN_NVML
+    return replace(here, status=FAIL, said=problem.said, step=step)
 
 
 def checks(gpu: Gpu, card: nvml.Card | None) -> Iterator[Result]:
@@ -115,7 +118,7 @@ def uncorrected(card: nvml.Card) -> Result:
         return replace(here, status=NOT_MEASURED, said=f"{NOT_TOLD} (GeForce cards have no ECC)")
     said = f"{found:,} uncorrected, {corrected or 0:,} corrected"
     if found:
-        return replace(here, status=FAIL, said=said, step=known(24).fix, value=float(found))
+        return replace(here, status=FAIL, said=said, step=known("ecc").fix, value=float(found))
     if corrected:
         return replace(
             here, status=WARN, said=said, step="Corrected errors are harmless; many of them, or growing, mean a failing card."

@@ -2,44 +2,68 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..measure import files
-from ..measure.files import UnreadableError
-from .values import Report, from_json, to_json
+from ..storage import codec, files, folders
+from ..storage.codec import UnreadableError
+from .values import Report, from_json
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 
 
 def default_folder() -> Path:
     """Where reports are kept: $TRITON_EXPLORER_CHECKS, else the user's data folder."""
-    chosen = os.environ.get("TRITON_EXPLORER_CHECKS")
-    base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return Path(chosen).expanduser() if chosen else base / "triton-explorer" / "checks"
+    return folders.own("TRITON_EXPLORER_CHECKS", "checks")
 
 
 def save(report: Report, folder: Path) -> Path:
-    """Writes the report into a new file of the folder; raises OSError where it cannot be written."""
+    """Writes the report into a new file of the folder; raises UnwritableError where it cannot be written."""
     name = report.cards[0].name if report.cards else "no GPU"
-    return files.new_file(folder, f"{report.made[:19].replace(':', '')}-{name}", to_json(report) + "\n")
+    return files.new_file(folder, f"{report.made[:19].replace(':', '')}-{name}", codec.encoded(report))
 
 
 def load(path: Path) -> Report:
     """The report in a file; raises UnreadableError, with its name and one reason, for anything else."""
-    return files.load(path, "report", from_json)
+    return folders.load(path, from_json)
 
 
 def listed(folder: Path) -> tuple[list[tuple[Path, Report]], list[str]]:
     """Every report of a folder, newest first, and a line for every file that is not one; none where there is no folder."""
-    return files.listed(folder, load)
+    return folders.listed(folder, from_json)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a list shows of a report: when it was made, and the names and keys of its cards."""
+
+    made: str
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
+    complete: bool
+
+
+def _summary(content: bytes, name: str) -> Summary:
+    report = from_json(content, name)
+    cards = report.cards
+    return Summary(report.made, tuple(card.name for card in cards), tuple(card.key for card in cards), report.complete)
+
+
+def summaries(folder: Path) -> tuple[list[tuple[Path, Summary]], list[str]]:
+    """What a list shows of every report of a folder, newest first, as `listed`; only files that changed are read again."""
+    return folders.summaries(folder, _summary)
 
 
 def of_card(key: str, folder: Path) -> list[Report]:
     """The complete reports of that card, newest first."""
-    return [report for _, report in listed(folder)[0] if report.complete and any(card.key == key for card in report.cards)]
+    found = []
+    for path, summary in summaries(folder)[0]:
+        if summary.complete and key in summary.keys:
+            with contextlib.suppress(UnreadableError):
+                found.append(load(path))
+    return found
 
 
 @functools.cache

@@ -15,17 +15,26 @@ NVLINK = {60: 20.0, 70: 25.0, 80: 25.0, 90: 25.0, 100: 50.0, 103: 50.0}
 MOST_LINKS = 18
 
 
-def opened() -> tuple[Any, str]:
-    """NVML's module, ready, and ""; or None and why not, in a few words."""
+@dataclass(frozen=True)
+class Problem:
+    """Why NVML does not open, in a few words; `code` is what nvmlInit returned, None where it was never called."""
+
+    said: str
+    code: int | None = None
+    installed: bool = True
+
+
+def opened() -> tuple[Any, Problem | None]:
+    """NVML's module, ready, and None; or None and why not."""
     try:
         import pynvml
     except ImportError:
-        return None, "the package nvidia-ml-py is not installed"
+        return None, Problem("the package nvidia-ml-py is not installed", installed=False)
     try:
         pynvml.nvmlInit()
-        return pynvml, ""
+        return pynvml, None
     except Exception as error:  # a missing library, a driver of another version: both end as NVMLError of some kind
-        return None, str(error) or type(error).__name__
+        return None, Problem(str(error) or type(error).__name__, getattr(error, "value", None))
 
 
 @dataclass(frozen=True)

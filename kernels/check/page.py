@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from math import log10
+
+from markupsafe import Markup, escape
 
 from .text import by_stage, matrix, private, steps, unseen
 from .values import STAGES, Report, Result, verdict, worst
@@ -29,41 +30,44 @@ figure { margin: 0; } figcaption { font-weight: 600; } svg text { font: 12px sys
 
 def html(report: Report) -> str:
     """The whole page; like the markdown it names no host, user or path."""
-    parts = [f"<!doctype html><html lang='en'><meta charset='utf-8'><title>GPU check</title><style>{STYLE}</style>"]
-    parts.append(f"<h1>{_bold(verdict(report))}</h1>")
+    head = "<!doctype html><html lang='en'><meta charset='utf-8'><title>GPU check</title><style>{}</style>"
+    parts = [Markup(head).format(Markup(STYLE))]
+    parts.append(Markup("<h1>{}</h1>").format(_bold(verdict(report))))
     versions = ", ".join(f"{name} {value}" for name, value in report.versions.items())
-    parts.append(f"<p>{escape(private(f'{report.made}, {report.seconds:.0f} s; {versions}'))}</p>")
+    parts.append(Markup("<p>{}</p>").format(private(f"{report.made}, {report.seconds:.0f} s; {versions}")))
     told = [*(line.removeprefix("-> ") for line in steps(report)), *unseen(report)]
-    parts.append("".join(f"<p>{escape(private(line))}</p>" for line in told))
-    parts.append(f"<div class='plots'>{''.join(_plots(report))}</div>")
+    parts += [Markup("<p>{}</p>").format(private(line)) for line in told]
+    parts.append(Markup("<div class='plots'>{}</div>").format(_joined(_plots(report))))
     for stage, results in by_stage(report):
-        parts.append(f"<h2>{escape(stage)}</h2><p class='limit'>{escape(STAGES[stage])}</p><table>")
+        parts.append(Markup("<h2>{}</h2><p class='limit'>{}</p><table>").format(stage, STAGES[stage]))
         parts += [_row(report, one) for one in results]
-        parts.append("</table>")
-        parts += [f"<pre>{escape(chr(10).join(matrix(one)))}</pre>" for one in results if "speeds" in one.series]
+        parts.append(Markup("</table>"))
+        parts += [Markup("<pre>{}</pre>").format("\n".join(matrix(one))) for one in results if "speeds" in one.series]
     for card in report.cards:
-        rows = "".join(
-            f"<tr><td>{escape(fact.name)}</td><td>{escape(fact.value)}</td><td class='limit'>{escape(fact.source)}</td></tr>"
-            for fact in card.facts
-            if fact.name != "UUID"
-        )
-        parts.append(f"<h2>GPU {card.index}: {escape(card.name)}</h2><table>{rows}</table>")
-    return "\n".join(parts) + "</html>\n"
+        row = Markup("<tr><td>{}</td><td>{}</td><td class='limit'>{}</td></tr>")
+        rows = _joined(row.format(fact.name, fact.value, fact.source) for fact in card.facts if fact.name != "UUID")
+        parts.append(Markup("<h2>GPU {}: {}</h2><table>{}</table>").format(card.index, card.name, rows))
+    return str(Markup("\n").join(parts) + Markup("</html>\n"))
 
 
-def _bold(text: str) -> str:
-    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(private(text)))
+def _joined(parts: Iterable[str]) -> Markup:
+    """Parts one after the other, each escaped unless it is markup."""
+    return Markup().join(parts)
 
 
-def _row(report: Report, one: Result) -> str:
+def _bold(text: str) -> Markup:
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(private(text)))))
+
+
+def _row(report: Report, one: Result) -> Markup:
     index = next((f"GPU {card.index}: " for card in report.cards if card.key == one.gpu and len(report.cards) > 1), "")
     limit = f"{one.limit}; {one.source}" if one.limit else one.source
-    texts = [escape(private(text)) for text in (index + one.title, one.said, limit)]
-    cells = f"<td>{texts[0]}</td><td>{texts[1]}</td><td class='limit'>{texts[2]}</td>"
-    return f"<tr><td class='status' style='color:{COLOURS[one.status]}'>{one.status}</td>{cells}</tr>"
+    texts = [private(text) for text in (index + one.title, one.said, limit)]
+    layout = "<tr><td class='status' style='color:{}'>{}</td><td>{}</td><td>{}</td><td class='limit'>{}</td></tr>"
+    return Markup(layout).format(COLOURS[one.status], one.status, *texts)
 
 
-def _plots(report: Report) -> list[str]:
+def _plots(report: Report) -> list[Markup]:
     found = [heat_map(report)] if len(report.cards) > 1 else []
     for card in report.cards:
         name = f"GPU {card.index}: " if len(report.cards) > 1 else ""
@@ -77,7 +81,7 @@ def _plots(report: Report) -> list[str]:
     return found
 
 
-def _sweep(one: Result, name: str) -> str:
+def _sweep(one: Result, name: str) -> Markup:
     volumes, seconds = one.series["bytes"], one.series["seconds"]
     a, b = one.series["fit"]
     xs, ys = [log10(volume) for volume in volumes], [log10(time) for time in seconds]
@@ -89,7 +93,7 @@ def _sweep(one: Result, name: str) -> str:
     return _plot(xs, [(line, GREY, False), (ys, BLUE, True)], title, (low, high), ends)
 
 
-def _over_time(one: Result, times: str, column: str, title: str) -> str:
+def _over_time(one: Result, times: str, column: str, title: str) -> Markup:
     xs, ys = one.series[times], one.series[column]
     high = max(ys) * 1.05 or 1.0
     ends = _Ends(f"{xs[0]:.0f} s", f"{xs[-1]:.0f} s", "0", f"{high:,.4g}")
@@ -112,7 +116,7 @@ def _plot(
     title: str,
     span: tuple[float, float],
     ends: _Ends,
-) -> str:
+) -> Markup:
     """Lines, or points, over xs."""
     width, height = (xs[-1] - xs[0]) or 1.0, (span[1] - span[0]) or 1.0
     base = HEIGHT - BOTTOM
@@ -124,32 +128,32 @@ def _plot(
     for values, colour, points in lines:
         places = [place(x, y) for x, y in zip(xs, values, strict=False)]
         if points:
-            drawn += [f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'/>" for x, y in places]
+            drawn += [Markup("<circle cx='{:.1f}' cy='{:.1f}' r='4' fill='{}'/>").format(x, y, colour) for x, y in places]
         else:
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-            drawn.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'/>")
-    axes = f"<path d='M{LEFT} 10V{base}H{WIDTH - 10}' fill='none' stroke='{GREY}'/>"
+            drawn.append(Markup("<polyline points='{}' fill='none' stroke='{}' stroke-width='2'/>").format(path, colour))
+    axes = Markup("<path d='M{} 10V{}H{}' fill='none' stroke='{}'/>").format(LEFT, base, WIDTH - 10, GREY)
     corners = [(LEFT - 6, base, "end", ends.low), (LEFT - 6, 18, "end", ends.high)]
     corners += [(LEFT, base + 18, "start", ends.left), (WIDTH - 10, base + 18, "end", ends.right)]
-    words = "".join(f"<text x='{x}' y='{y}' text-anchor='{anchor}'>{escape(text)}</text>" for x, y, anchor, text in corners)
-    return (
-        f"<figure><figcaption>{escape(title)}</figcaption><svg width='{WIDTH}' height='{HEIGHT}' "
-        f"viewBox='0 0 {WIDTH} {HEIGHT}' role='img'>{axes}{''.join(drawn)}{words}</svg></figure>"
+    words = [Markup("<text x='{}' y='{}' text-anchor='{}'>{}</text>").format(*corner) for corner in corners]
+    layout = Markup(
+        "<figure><figcaption>{}</figcaption><svg width='{}' height='{}' viewBox='0 0 {} {}' role='img'>{}</svg></figure>"
     )
+    return layout.format(title, WIDTH, HEIGHT, WIDTH, HEIGHT, _joined([axes, *drawn, *words]))
 
 
-def heat_map(report: Report) -> str:
+def heat_map(report: Report) -> Markup:
     """Checks down, cards across, a cell in the colour and with the sign of its status."""
     checks = list(dict.fromkeys(one.check for one in report.results if one.gpu))
     titles = {one.check: one.title for one in report.results}
-    head = "".join(f"<th>GPU {card.index}</th>" for card in report.cards)
-    rows = []
+    head = _joined(Markup("<th>GPU {}</th>").format(card.index) for card in report.cards)
+    rows = [Markup("<tr><th></th>{}</tr>").format(head)]
+    cell = Markup("<td style='background:{};color:{}'>{}</td>")
     for check in checks:
         statuses = [_status(report, check, card.key) for card in report.cards]
-        cells = "".join(f"<td style='background:{COLOURS[one]};color:{TEXT[one]}'>{SIGNS[one]}</td>" for one in statuses)
-        rows.append(f"<tr><td>{escape(titles[check])}</td>{cells}</tr>")
-    body = f"<tr><th></th>{head}</tr>{''.join(rows)}"
-    return f"<figure><figcaption>Cards and checks</figcaption><table>{body}</table></figure>"
+        cells = _joined(cell.format(COLOURS[one], TEXT[one], SIGNS[one]) for one in statuses)
+        rows.append(Markup("<tr><td>{}</td>{}</tr>").format(titles[check], cells))
+    return Markup("<figure><figcaption>Cards and checks</figcaption><table>{}</table></figure>").format(_joined(rows))
 
 
 def _status(report: Report, check: str, key: str) -> str:

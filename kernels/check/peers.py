@@ -28,7 +28,7 @@ def last_gpu(context: Context) -> Iterator[Result]:
     with torch.cuda.device(last):
         found = ragged_add(add_kernel, RAGGED, f"cuda:{last}")
         torch.cuda.synchronize()
-    step = known(15).fix if found.status == FAIL else ""
+    step = known("tensor-elsewhere").fix if found.status == FAIL else ""
     yield replace(found, check="last gpu", title=f"Launch on the last GPU ({last})", stage=STAGE, step=step)
 
 
@@ -91,7 +91,9 @@ def judged(
     slowest, best = min(pairs.values()), max(pairs.values())
     here = replace(here, series=matrix, step="See nvidia-smi topo -m and nvlink --status: a link may be down, or ACS be on.")
     if wrong:
-        return replace(here, status=FAIL, said=f"bytes changed from GPU {wrong[0][0]} to GPU {wrong[0][1]}", step=known(24).fix)
+        return replace(
+            here, status=FAIL, said=f"bytes changed from GPU {wrong[0][0]} to GPU {wrong[0][1]}", step=known("ecc").fix
+        )
     found = judge.against(here, slowest, limit, judge.NVLINK_SHARES, judge.MOST_LINK, "the NVLinks of a card")
     if apart:
         said = f"{slowest:,.4g} GB/s at least; {len(apart)} pairs go through the host's memory"

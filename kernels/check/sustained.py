@@ -245,12 +245,12 @@ def after(found: Load, *, alive: bool) -> Result:
         "after", "After the load", STAGE, PASS, limit="answers; no new errors", source="NVML counters before and after"
     )
     if not alive:
-        return replace(here, status=FAIL, said="a sum on the GPU is wrong", step=known(24).fix)
+        return replace(here, status=FAIL, said="a sum on the GPU is wrong", step=known("ecc").fix)
     errors, replays = (None if None in pair else pair[1] - pair[0] for pair in (found.uncorrected, found.replays))
     shown = ["?" if number is None else str(number) for number in (errors, replays)]
     said = f"answers; {shown[0]} new memory errors, {shown[1]} PCIe replays"
     if errors:
-        return replace(here, status=FAIL, said=said, step=known(24).fix)
+        return replace(here, status=FAIL, said=said, step=known("ecc").fix)
     if replays:
         return replace(
             here, status=WARN, said=said, step="The PCIe link repeats packets: seat the card anew, try another slot or riser."

@@ -13,16 +13,24 @@ import sysconfig
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .failures import advice, known
+from .failures import advice, known, of_errno
 from .values import FAIL, NOT_MEASURED, PASS, WARN, Result
 
 STAGE = "bring-up"
 SECONDS = 30
 NETWORK = ("nfs", "nfs4", "cifs", "smbfs", "smb3", "lustre", "9p", "fuse.sshfs", "gpfs", "beegfs", "ceph", "afs")
 LEAST_FREE = 200 * 2**20
+BROKEN_COMPILER = (
+    "The compiler's own line says why. Install one anew (apt install build-essential), or set CC to another's full path."
+)
+TEMPORARY = (
+    "Triton compiles in the folder for temporary files: make room there (df -h, df -i), or set TMPDIR to one of your own."
+)
+ELSEWHERE = "Set TRITON_CACHE_DIR to a folder of your own on a local disk."
+REINSTALL = "Install the same Triton again (pip show triton tells it): pip install --force-reinstall --no-deps triton==RELEASE."
 # The CUDA release whose ptxas first knows an architecture (PTX ISA, "Release Notes").
 PTXAS_SINCE = {
     80: (11, 0),
@@ -64,11 +72,12 @@ def c_compiler(environment: Mapping[str, str]) -> tuple[Result, str | None]:
         if sys.platform == "win32":
             return replace(here, status=NOT_MEASURED, said="none on the PATH; Triton for Windows brings its own"), None
         return replace(
-            here, status=FAIL, said="Failed to find C compiler: neither CC nor gcc nor clang", step=known(6).fix
+            here, status=FAIL, said="Failed to find C compiler: neither CC nor gcc nor clang", step=known("no-compiler").fix
         ), None
     problem = _compiles(given, "int nothing(void) { return 0; }\n", ())
     if problem:
-        return replace(here, status=FAIL, said=f"{Path(given).name}: {problem}", step=known(6).fix), None
+        said = f"{Path(given).name}: {problem.said}"
+        return replace(here, status=FAIL, said=said, step=problem.step or BROKEN_COMPILER), None
     return replace(here, said=f"{Path(given).name} works"), given
 
 
@@ -83,24 +92,40 @@ def headers(compiler: str | None, include: str | None = None) -> Result:
     folder = include or sysconfig.get_paths(scheme=scheme)["include"]
     problem = _compiles(compiler, "#include <Python.h>\n", (f"-I{folder}",))
     if problem:
-        return replace(here, status=FAIL, said=problem, step=advice(problem) or known(5).fix)
+        return replace(here, status=FAIL, said=problem.said, step=problem.step or BROKEN_COMPILER)
     return replace(here, said=f"those of Python {sys.version_info[0]}.{sys.version_info[1]}")
 
 
-def _compiles(compiler: str, source: str, options: Sequence[str]) -> str:
-    """Compiles a shared library; what the compiler complains of, in one line, or nothing."""
-    with tempfile.TemporaryDirectory(prefix="triton-explorer-") as folder:
-        file = Path(folder) / "probe.c"
-        file.write_text(source)
-        command = [compiler, str(file), "-shared", "-fPIC", "-o", str(Path(folder) / "probe.so"), *options]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"cannot be run ({getattr(error, 'strerror', None) or type(error).__name__})"
+@dataclass(frozen=True)
+class Problem:
+    """Why a probe did not compile, in one line; `step` is what to do where an error of the operating system tells."""
+
+    said: str
+    step: str = ""
+
+
+def _compiles(compiler: str, source: str, options: Sequence[str]) -> Problem | None:
+    """Compiles a shared library in a temporary folder, as Triton does; what stood in the way, or None."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="triton-explorer-", ignore_cleanup_errors=True) as folder:
+            return _compiled(compiler, source, options, Path(folder))
+    except OSError as error:  # no folder for temporary files, or no room in it
+        return Problem(f"no temporary file can be written ({error.strerror or type(error).__name__})", TEMPORARY)
+
+
+def _compiled(compiler: str, source: str, options: Sequence[str], folder: Path) -> Problem | None:
+    file = folder / "probe.c"
+    file.write_text(source)
+    command = [compiler, str(file), "-shared", "-fPIC", "-o", str(folder / "probe.so"), *options]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Problem(f"cannot be run ({getattr(error, 'strerror', None) or type(error).__name__})", BROKEN_COMPILER)
     if done.returncode == 0:
-        return ""
+        return None
     lines = [line for line in done.stderr.split("\n") if "error" in line] or done.stderr.strip().split("\n")
-    return re.sub(r"^\S*probe\.c:[\d:]* ?", "", lines[0].strip())[:200] or f"it ended with code {done.returncode}"
+    said = re.sub(r"^\S*probe\.c:[\d:]* ?", "", lines[0].strip())[:200]
+    return Problem(said or f"it ended with code {done.returncode}", advice(done.stderr))
 
 
 def libcuda(environment: Mapping[str, str], listed: Callable[[], str] | None = None) -> Result:
@@ -116,7 +141,12 @@ def libcuda(environment: Mapping[str, str], listed: Callable[[], str] | None = N
     if "libcuda.so.1" in (listed or _ldconfig)():
         return replace(here, said="in the linker's cache")
     wsl = Path("/usr/lib/wsl/lib/libcuda.so.1").exists()
-    return replace(here, status=FAIL, said="libcuda.so.1 not found by the linker", step=known(4 if wsl else 3).fix)
+    return replace(
+        here,
+        status=FAIL,
+        said="libcuda.so.1 not found by the linker",
+        step=known("link-libcuda" if wsl else "libcuda-missing").fix,
+    )
 
 
 def _ldconfig() -> str:
@@ -148,19 +178,21 @@ def _ptxas(check: str, title: str, given: str | None, folder: Path | None, arch:
     if path is None or not path.exists():
         said = "TRITON_PTXAS_PATH names no file" if given else "Triton brings none"
         status = NOT_MEASURED if folder is None else FAIL
-        return replace(here, status=status, said=said, step="pip install --force-reinstall triton, or unset TRITON_PTXAS_PATH.")
+        return replace(here, status=status, said=said, step="Unset TRITON_PTXAS_PATH." if given else REINSTALL)
     try:
         text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         said = f"cannot be run ({getattr(error, 'strerror', None) or type(error).__name__})"
-        return replace(here, status=FAIL, said=said, step="pip install --force-reinstall triton.")
+        return replace(
+            here, status=FAIL, said=said, step="Unset TRITON_PTXAS_PATH, or name a ptxas that runs." if given else REINSTALL
+        )
     found = re.search(r"release (\d+)\.(\d+)", text)
     if not found:
-        return replace(here, status=FAIL, said="it does not tell its version", step=known(1).fix)
+        return replace(here, status=FAIL, said="it does not tell its version", step=REINSTALL)
     version, whose = (int(found[1]), int(found[2])), "named by the environment" if given else "Triton's own"
     said = f"CUDA {version[0]}.{version[1]}, {whose}"
     if since and version < since:
-        return replace(here, status=FAIL, said=said, step=known(10 if given else 1).fix)
+        return replace(here, status=FAIL, said=said, step=known("ptx-version" if given else "ptxas-architecture").fix)
     return replace(here, said=said)
 
 
@@ -195,17 +227,27 @@ def cache_folder(environment: Mapping[str, str], mounts: str | None = None) -> R
         probe.with_suffix(".moved").unlink()
     except OSError as error:
         said = f"cannot be written: {error.strerror or type(error).__name__}"
-        return replace(here, status=FAIL, said=said, step=known(7).fix)
+        failure = of_errno(error.errno)
+        return replace(here, status=FAIL, said=said, step=failure.fix if failure else ELSEWHERE)
     kind, options = mounted(path, mounts if mounts is not None else _mounts())
     if "noexec" in options:
         said = "its file system is mounted noexec, and Triton loads a library from it"
-        return replace(here, status=FAIL, said=said, step=known(7).fix, source="/proc/mounts")
+        return replace(here, status=FAIL, said=said, step=known("noexec").fix, source="/proc/mounts")
     free = shutil.disk_usage(path).free
     if kind in NETWORK:
-        return replace(here, status=WARN, said=f"it lies on a network drive ({kind})", step=known(8).fix, source="/proc/mounts")
+        return replace(
+            here,
+            status=WARN,
+            said=f"it lies on a network drive ({kind})",
+            step=known("cache-shared").fix,
+            source="/proc/mounts",
+        )
     if free < LEAST_FREE:
         return replace(
-            here, status=WARN, said=f"{free / 1e6:.0f} MB are free", step="Make room, or set TRITON_CACHE_DIR to another disk."
+            here,
+            status=WARN,
+            said=f"{free / 1e6:.0f} MB are free",
+            step="Make room, or set TRITON_CACHE_DIR to a folder on another disk.",
         )
     return replace(here, said=f"writable, {free / 1e9:,.0f} GB free" + (f", {kind}" if kind else ""))
 

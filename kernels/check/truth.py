@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..errors import sentence
 from ..operator import DTYPES, Numbers, Problem
 from .bring_up import older_triton
 from .failures import advice, known
+from .pairs import PAIR_STEP
 from .values import FAIL, NOT_MEASURED, PASS, Result
-from .worker import Context, in_words, poisoned
+from .worker import Context, poisoned
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +90,7 @@ def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[R
     try:
         found = known_operators()
     except Exception as error:  # a name that a kernel uses is missing: the plain kernels above have run
-        yield replace(here, said=f"these kernels are for another Triton: {in_words(error)}", step=known(14).fix)
+        yield replace(here, said=f"these kernels are for another Triton: {sentence(error).text}", step=PAIR_STEP)
         return
     for operator in found.values():
         problems = [Problem(Numbers(sizes[operator.family]), dtype) for dtype in DTYPES]
@@ -101,7 +103,7 @@ def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[R
 
 
 def _raised(name: str, title: str, error: Exception) -> Result:
-    said = in_words(error)
+    said = sentence(error).text
     status = NOT_MEASURED if older_triton() else FAIL
     step = advice(said) or "The operator does not run: paste the message into `python -m kernels explain`."
     return Result(f"operator {name}", f"{title} against float64", STAGE, status, said=said, step=step)
@@ -156,7 +158,7 @@ def repeats(context: Context) -> Iterator[Result]:
 
         calls |= {"matmul": lambda: matmul_relu(a, b), "softmax": lambda: softmax(a.float())}
     except Exception as error:  # kernels of a newer Triton than this one: cuBLAS's repeats still tell
-        without = f"; none of Triton's, whose kernels cannot be loaded here ({in_words(error)})"
+        without = f"; none of Triton's, whose kernels cannot be loaded here ({sentence(error).text})"
     found = same_bits(calls)
     yield replace(found, said=found.said + without)
 
@@ -205,4 +207,4 @@ def second_thread(context: Context) -> Iterator[Result]:
     (one,) = found
     if isinstance(one, BaseException):
         raise one
-    yield replace(here, status=one.status, said=one.said, step=known(16).fix if one.status == FAIL else "")
+    yield replace(here, status=one.status, said=one.said, step=known("context-threads").fix if one.status == FAIL else "")

@@ -1,13 +1,15 @@
-"""What a check finds: results, the cards they are of, the report with its verdict; and how they become JSON and come back."""
+"""What a check finds: results, the cards they are of, the report with its verdict; with the bounds that hold in a file."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
-from ..measure.files import UnreadableError, fields
-from ..measure.plain import built, plain
+from ..storage import codec
+from ..storage.bounds import Amount, Name, Number, Text, Whole, most
+from ..storage.codec import UnreadableError
+from . import series
 
 SCHEMA = 1
 KIND = "triton-explorer check"
@@ -25,6 +27,11 @@ STAGES = {
 # Without these a report says nothing of a card.
 ESSENTIAL = ("launch", "ragged", "dram copy")
 NOT_OF_THE_WORKER = ("health", "history")
+# A check of eight cards has some 400 results, a card 14 facts, 15 seconds under load 151 samples.
+MOST_CARDS, MOST_RESULTS, MOST_FACTS, MOST_SAMPLES, MOST_FEW = series.MOST_CARDS, 4000, 200, 10_000, 64
+Status = Literal["FAIL", "WARN", "NOT MEASURED", "PASS"]
+Versions = Annotated[Mapping[Name, Name], most(MOST_FEW)]
+Series = Annotated[Mapping[Name, Annotated[tuple[Number, ...], most(MOST_SAMPLES)]], most(MOST_FEW)]
 
 
 @dataclass(frozen=True)
@@ -36,23 +43,23 @@ class Result:
     key of a card, empty for the machine. `series` holds samples by name, for plots.
     """
 
-    check: str
-    title: str
-    stage: str
-    status: str
-    said: str = ""
-    limit: str = ""
-    source: str = ""
-    step: str = ""
-    gpu: str = ""
-    value: float | None = None
-    unit: str = ""
-    threshold: float | None = None
+    check: Name
+    title: Name
+    stage: Name
+    status: Status
+    said: Text = ""
+    limit: Text = ""
+    source: Text = ""
+    step: Text = ""
+    gpu: Name = ""
+    value: Number | None = None
+    unit: Name = ""
+    threshold: Number | None = None
     higher: bool = True
-    origin: str = "measured"
-    seconds: float = 0.0
-    series: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    origin: Name = "measured"
+    seconds: Amount = 0.0
+    series: Series = field(default_factory=dict)
+    notes: Annotated[tuple[Text, ...], most(MOST_FEW)] = ()
 
     @property
     def distance(self) -> float | None:
@@ -70,19 +77,19 @@ class Result:
 class Fact:
     """One fact about a card, and the formula or place it comes from."""
 
-    name: str
-    value: str
-    source: str
+    name: Name
+    value: Text
+    source: Text
 
 
 @dataclass(frozen=True)
 class Card:
     """One GPU of a report; `key` is its UUID, or its index where it has none; `seen`: a check of that model ships."""
 
-    key: str
-    index: int
-    name: str
-    facts: tuple[Fact, ...] = ()
+    key: Name
+    index: Whole
+    name: Name
+    facts: Annotated[tuple[Fact, ...], most(MOST_FACTS)] = ()
     seen: bool = False
     mig: bool = False
 
@@ -91,16 +98,16 @@ class Card:
 class Report:
     """All results of one machine, made at one time; `complete` unless it was cancelled."""
 
-    made: str
-    cards: tuple[Card, ...]
-    results: tuple[Result, ...]
-    versions: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
+    made: Name
+    cards: Annotated[tuple[Card, ...], most(MOST_CARDS)]
+    results: Annotated[tuple[Result, ...], most(MOST_RESULTS)]
+    versions: Versions = field(default_factory=dict)
+    seconds: Amount = 0.0
     quick: bool = False
     complete: bool = True
     recorded: bool = False
-    schema: int = SCHEMA
-    kind: str = KIND
+    schema: Whole = SCHEMA
+    kind: Literal["triton-explorer check"] = KIND
 
     def count(self, status: str) -> int:
         """How many results have that status."""
@@ -190,17 +197,14 @@ def _why_no_gpu(report: Report) -> str:
 
 def to_json(report: Report) -> str:
     """The report as one JSON object."""
-    return json.dumps(plain(report), indent=1)
+    return codec.encoded(report).decode()
 
 
-def from_json(text: str, name: str) -> Report:
-    """The report that a text describes; raises UnreadableError for anything else."""
-    data = fields(text, name, KIND, SCHEMA, "report")
-    try:
-        report = built(Report, data)
-        strange = next((one.status for one in report.results if one.status not in STATUSES), None)
-        if strange is not None:
-            raise ValueError(f"{strange[:20]!r} is not a status")
-    except (ValueError, OverflowError) as error:
-        raise UnreadableError(f"{name}: damaged: {str(error).replace('run', 'report', 1)}.") from None
+def from_json(content: bytes | str, name: str) -> Report:
+    """The report that a file's content describes; raises UnreadableError for anything else."""
+    report = codec.record(Report, content, name, "report")
+    for at, result in enumerate(report.results):
+        problem = series.problem(result.series)
+        if problem:
+            raise UnreadableError(f"{name}: damaged: $.results[{at}].series: {problem}.")
     return report

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..measure.plain import plain
+from ..errors import sentence
 from ..runtime.device import Gpu, attached
+from ..storage import codec
 
 MOST_TEXT = 8000
 
@@ -37,7 +38,7 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print must not come between the results
     for line in sys.stdin:
         for record in answers(json.loads(line)):
-            out.write(json.dumps(record) + "\n")
+            out.write(codec.compact(record).decode() + "\n")
             out.flush()
 
 
@@ -52,22 +53,12 @@ def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         check = getattr(importlib.import_module(module if "." in module else f"kernels.check.{module}"), name)
         for result in check(context):
-            yield {"result": plain(result)}
+            yield {"result": result}
         settled()
         yield {"done": True}
     except Exception as error:
         text = "".join(traceback.format_exception(error))[-MOST_TEXT:]
-        yield {"failed": in_words(error), "text": text, "poisoned": poisoned()}
-
-
-def in_words(error: BaseException) -> str:
-    """An error in one line: of a chain the first cause, and of many lines the one that says something."""
-    inner = error
-    while inner.__cause__ is not None:
-        inner = inner.__cause__
-    lines = [line.strip() for line in str(inner).split("\n") if line.strip()]
-    telling = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
-    return f"{type(inner).__name__}: {(telling or lines or [''])[0][:300]}"
+        yield {"failed": sentence(error).text, "text": text, "poisoned": poisoned()}
 
 
 def settled() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 
+from ..errors import TaskError, joined
 from ..language import MISSING
 from ..measure import runs, sweep, verdicts, ways
+from ..measure.campaign import POINT_SECONDS
 from ..measure.counters import UncountedError, counted
-from ..measure.point import Task, measure
-from ..measure.records import DIRECTIONS, Device, Point, Roofs, Run, Timed, plain
+from ..measure.jobs import measure_job, roofs_job, versions_job
+from ..measure.point import Task
+from ..measure.records import DIRECTIONS, Device, Point, Roofs, Run, Timed
 from ..runtime.device import Gpu, attached
+from ..runtime.workers import Lanes, Worker, Workers
+from ..storage import codec
 from .options import Parser, parser_for, request_from
 
 NO_GPU = 4
@@ -37,9 +41,13 @@ def main(arguments: list[str]) -> int:
     gpu = attached()[0]
     task = Task(request, given.direction, tuple(way for way in ways.WAYS if way not in given.without))
     wanted = sweep.tasks(task, given.sweep, gpu.target) if given.sweep else (task,)
-    run = _run(wanted, gpu, given.sweep, quiet=given.json, counters=given.counters)
+    try:
+        run = _run(wanted, gpu, given.sweep, quiet=given.json, counters=given.counters)
+    except TaskError as error:
+        print(f"python -m kernels bench: {joined(str(error))}", file=sys.stderr)
+        return 1
     if given.json:
-        print(json.dumps(plain(run)))
+        print(codec.compact(run).decode())
     if given.save or given.folder:
         _save(parser, run, given.folder)
     return 1 if all(point.problem or not any(one.events for one in point.timed) for point in run.points) else 0
@@ -63,21 +71,41 @@ def _directions() -> str:
 
 
 def _run(wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool, counters: bool) -> Run:
-    from ..measure.jobs import roofs_job, versions_job
+    """Measures in the GPU's worker, as the page does: a process that used torch.profiler may crash as it ends (kineto's exit
+    handlers, 6 of 11 on an H200), and one that made an illegal access measures nothing more.
+    """
+    workers = Workers()
+    try:
+        return _measured(workers[gpu.worker], wanted, gpu, axis, quiet=quiet, counters=counters)
+    finally:
+        workers.close()
 
+
+def _measured(
+    worker: Worker | Lanes, wanted: Sequence[Task], gpu: Gpu, axis: str | None, *, quiet: bool, counters: bool
+) -> Run:
     out = sys.stderr if quiet else sys.stdout
     if len(wanted) > 1:
         print(f"{len(wanted)} points, about {sweep.seconds(wanted):.0f} s.", file=out, flush=True)
-    roofs = roofs_job(gpu, (verdicts.compute_dtype(wanted[0].point()),))
+    versions = worker.call(versions_job, seconds=POINT_SECONDS)
+    roofs = worker.call(roofs_job, gpu, (verdicts.compute_dtype(wanted[0].point()),), seconds=POINT_SECONDS)
     points: list[Point] = []
     try:
         for task in wanted:
-            point = measure(task, gpu)
+            point = _point(worker, task, gpu)
             points.append(_with_counters(point, gpu) if counters else point)
             print(report(points[-1], roofs, runs.device_of(gpu)), file=out, flush=True)
     except KeyboardInterrupt:
         print(f"Stopped; {len(points)} points are kept.", file=out, flush=True)
-    return runs.run_of(points, gpu, roofs, versions_job(), axis)
+    return runs.run_of(points, gpu, roofs, versions, axis)
+
+
+def _point(worker: Worker | Lanes, task: Task, gpu: Gpu) -> Point:
+    """One measurement; where its process dies or hangs, the point says so and the others go on."""
+    try:
+        return worker.call(measure_job, task, gpu, seconds=POINT_SECONDS, kill=True)
+    except TaskError as error:
+        return task.point(problem=joined(str(error)))
 
 
 def _with_counters(point: Point, gpu: Gpu) -> Point:
@@ -131,5 +159,5 @@ def _save(parser: Parser, run: Run, folder: str | None) -> None:
     try:
         path = runs.save(run, runs.folder_of(folder))
     except OSError as error:
-        parser.error(f"the run cannot be saved: {error.strerror or error}.")
+        parser.error(str(error))
     print(f"saved as {path}", file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..check import history, text
 from ..check.session import Session
 from ..check.values import Report, Result, exit_code, to_json
+from ..storage import files
 from .parser import Parser
 
 
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--folder", help="where reports are kept; the user's data folder unless given")
     given = parser.parse_args(arguments)
     _existing(parser, given.gpu)
-    folder = Path(given.folder).expanduser() if given.folder else history.default_folder()
+    folder = files.place(given.folder) if given.folder else history.default_folder()
     colour = sys.stderr.isatty()
     session = Session(
         quick=given.quick,
@@ -75,7 +76,7 @@ def _write(parser: Parser, report: Report, json: str | None, markdown: str | Non
             print(content(report))
         elif target:
             try:
-                Path(target).expanduser().write_text(content(report), encoding="utf-8")
+                files.place(target).write_text(content(report), encoding="utf-8")
             except OSError as error:
                 parser.error(f"{target} cannot be written: {error.strerror or error}.")
 
@@ -84,6 +85,6 @@ def _keep(report: Report, folder: Path) -> None:
     try:
         path = history.save(report, folder)
     except OSError as error:
-        print(f"The report could not be kept in {folder}: {error.strerror or error}.", file=sys.stderr)
+        print(f"The report is not kept. {error}", file=sys.stderr)
     else:
         print(f"kept as {path}, to compare this card with later", file=sys.stderr)

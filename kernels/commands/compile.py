@@ -6,8 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..errors import TaskError, joined
 from ..language import MISSING
-from ..runtime.compile import Verdict
+from ..runtime.compile import NO_ANSWER, Verdict
 from ..runtime.device import Target
 from .options import Parser, add_target, parser_for, request_from
 
@@ -30,16 +31,15 @@ def main(arguments: list[str]) -> int:
     request = request_from(parser, operator, given)
     target = target_from(parser, given.target)
     if MISSING:
-        return _told({"target": target.name, "launchable": False, "who": "Triton", "reason": MISSING}, given.json)
+        return _told({"target": target.name, "launchable": False, "who": NO_ANSWER, "reason": MISSING}, given.json)
     from ..inside.jobs import report_job
-    from ..runtime.jobs import TaskError
-    from ..runtime.workers import WorkerError, Workers
+    from ..runtime.workers import Workers
 
     workers = Workers()
     try:
         stages, figures = workers["compile"].call(report_job, request, target, seconds=SECONDS, kill=True)
-    except (TaskError, WorkerError) as error:
-        print(f"python -m kernels compile: {error}", file=sys.stderr)
+    except TaskError as error:
+        print(f"python -m kernels compile: {joined(str(error))}", file=sys.stderr)
         return 1
     finally:
         workers.close()
@@ -92,4 +92,6 @@ def _told(figures: dict[str, Any], as_json: bool) -> int:
 def _words(verdict: Verdict) -> str:
     if verdict.launchable:
         return f"{verdict.target}: accepted."
+    if not verdict.refused:
+        return f"{verdict.target}: not known. {joined(verdict.reason or '')}"
     return f"{verdict.target}: refused. {verdict.who}: {verdict.reason}"

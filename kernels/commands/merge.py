@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 from ..check import history, merge
-from ..measure.files import UnreadableError
+from ..storage import files
+from ..storage.codec import UnreadableError
 from .parser import Parser
 
 
@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="a JSON list on standard output")
     given = parser.parse_args(arguments)
     try:
-        reports = [(Path(file).stem, history.load(Path(file).expanduser())) for file in given.files]
+        reports = [(path.stem, history.load(path)) for path in map(files.place, given.files)]
     except UnreadableError as error:
         parser.error(str(error))
     found = merge.lines(reports)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 from .. import operators
 from ..language import MISSING
-from ..runtime.recorded import FILE, encoded, key
+from ..runtime.recorded import FILE, key, write
 from ..runtime.settings import corrected
 from .options import Parser
 
@@ -24,8 +21,7 @@ def main(arguments: list[str]) -> int:
         for preset in operator.presets:
             texts = {name: str(value) for name, value in {**preset.sizes, **preset.blocks}.items()}
             settings, _ = corrected({"operator": operator.name, "dtype": preset.dtype, **texts})
-            found[key(settings.request, settings.program)] = encoded(draw(settings.request, settings.program))
-    FILE.parent.mkdir(exist_ok=True)
-    FILE.write_bytes(gzip.compress(json.dumps(found).encode(), mtime=0))
+            found[key(settings.request, settings.program)] = draw(settings.request, settings.program)
+    write(found)
     print(f"{len(found)} pictures, {FILE.stat().st_size / 1000:.0f} kB, in {FILE.relative_to(FILE.parents[2])}")
     return 0

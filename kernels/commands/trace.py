@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..language import MISSING
-from ..operator import Launch
-from ..runtime.limits import MAX_LANES
+from ..operator import MAX_PROGRAMS, Launch, id_refusal
+from ..runtime.limits import traceable
 from ..runtime.records import EVERYTHING, Access, Program, linear, unravel
+from ..runtime.settings import digits
+from ..runtime.what_ifs import story
+from .compile import target_from
 from .options import Parser, add_target, arguments_of, parser_for, request_from
 
 if TYPE_CHECKING:
@@ -36,9 +39,13 @@ def main(arguments: list[str]) -> int:
     request = request_from(parser, operator, given)
     launch = request.launch()
     programs = [_program(parser, text, launch) for text in given.program or ["0"]] if launch.programs else []
-    compiling = _ask_compiler(request, given.target)
-    accesses = _traced(launch, programs, request.seed)
-    found = _answer(compiling)
+    if launch.programs:
+        compiling = _ask_compiler(request, given.target)
+        accesses = _traced(launch, programs, request.seed)
+        found = _answer(compiling)
+    else:
+        accesses, target = (), target_from(parser, given.target)
+        found = {"launchable": False, "reason": "0 programs: nothing to launch.", "target": target.name}
     if given.json:
         print(json.dumps(_document(request, launch, found, accesses)))
     else:
@@ -48,10 +55,11 @@ def main(arguments: list[str]) -> int:
 
 def _program(parser: Parser, text: str, launch: Launch) -> Program:
     """A program from `1` or `1,0,0`; ends with one line where the grid has no such program."""
-    parts = text.split(",")
-    if not all(part.strip().isdigit() for part in parts) or len(parts) not in (1, 3):
+    numbers = [digits(part.strip()) for part in text.split(",")]
+    if None in numbers or len(numbers) not in (1, 3):
         parser.error(f"--program takes a number like 1, or three like 1,0,0; {text[:24]!r} came.")
-    numbers = [int(part) for part in parts]
+    if max(numbers) > MAX_PROGRAMS and (reason := id_refusal(launch.grid)):
+        parser.error(f"{reason} The last that can be traced is {MAX_PROGRAMS:,}.")
     if len(numbers) == 1 and numbers[0] < launch.programs:
         return unravel(numbers[0], launch.grid)
     if len(numbers) == 3 and all(number < count for number, count in zip(numbers, launch.grid, strict=True)):
@@ -62,8 +70,7 @@ def _program(parser: Parser, text: str, launch: Launch) -> Program:
 def _traced(launch: Launch, programs: list[Program], seed: int) -> tuple[Access, ...]:
     from ..runtime.trace import trace
 
-    sizes = [value for name, value in launch.constants.items() if name.startswith("BLOCK") and isinstance(value, int)]
-    if not programs or min(sizes, default=1) < 1 or int(np.prod(sizes)) > MAX_LANES * 64 or max(sizes, default=1) > MAX_LANES:
+    if not programs or not traceable(launch):
         return ()
     return trace(launch, programs, seed=seed, limits=EVERYTHING).accesses
 
@@ -139,10 +146,8 @@ def _number(value: np.generic) -> float | int | str:
 
 
 def _drawing(request: Request, launch: Launch, found: dict[str, Any], accesses: tuple[Access, ...]) -> str:
-    operator = request.description
-    story = operator.story(request.problem, request.tiling).replace("**", "") if operator.story else operator.idea
     refused = "" if found["launchable"] else f"\nNot launchable on {found['target']}: {found['reason']}"
-    parts = [f"{operator.title}. {story}\ngrid {launch.grid}{refused}"]
+    parts = [f"{request.description.title}. {story(request).replace('**', '')}\ngrid {launch.grid}{refused}"]
     for access in accesses:
         number = linear(access.program, launch.grid)
         parts.append(

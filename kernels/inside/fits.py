@@ -17,6 +17,7 @@ MOST = 3
 # Elements of one tile for each thread. Past it kernels spill and compiling takes long, and nobody should be offered that (2
 # cores, Triton 3.9: a float32 matmul of 256 by 256 for 8 warps of sm_120 25 s; vector add of 2^20 for 4 warps over 60 s).
 PER_THREAD = 128
+HEAVY = 2 * PER_THREAD  # more than that is not launched: every operator's kernels may take over 20 s to compile
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ def fits(request: Request, target: Target) -> tuple[Fit, ...]:
         if len(found) == MOST or time.monotonic() > ends:
             break
         known = other == request or any(other == one.request for one in found)
-        if not known and _elements(other, target) <= PER_THREAD and verdict(other.launch(), target).launchable:
+        if not known and elements(other, target) <= PER_THREAD and verdict(other.launch(), target).launchable:
             found.append(Fit(change, other))
     return tuple(found)
 
 
-def _elements(request: Request, target: Target) -> float:
+def elements(request: Request, target: Target) -> float:
     """Elements of the largest tile for each thread: of one block length, or of the two longest."""
     blocks = sorted(value for name, value in request.tiling.blocks.items() if name.startswith("BLOCK"))
     return prod(blocks[-2:]) / (max(request.tiling.num_warps, 1) * target.warp_size)
@@ -52,7 +53,7 @@ def _neighbours(request: Request, target: Target) -> Iterator[tuple[str, Request
     """
     for end in (-1, 0):
         legal = {name: legal_values(name, one, target)[end] for name, one in _values(request).items()}
-        yield from _changed(request, _values(_lighter(_with(request, legal), target)))
+        yield from _changed(request, _values(lighter(_with(request, legal), target)))
     rule = request.description.tiling(request.problem)
     yield from _changed(request, _values(replace(request, tiling=rule)))
     base = {name: legal_values(name, one, target)[-1] for name, one in _values(request).items()}
@@ -71,9 +72,9 @@ def _neighbours(request: Request, target: Target) -> Iterator[tuple[str, Request
         yield from _changed(request, {**base, **{name: max(value // factor, 16) for name, value in blocks.items()}})
 
 
-def _lighter(request: Request, target: Target) -> Request:
+def lighter(request: Request, target: Target) -> Request:
     """The request with its longest block halved until its threads have few enough elements."""
-    while _elements(request, target) > PER_THREAD:
+    while elements(request, target) > PER_THREAD:
         blocks = {name: value for name, value in request.tiling.blocks.items() if name.startswith("BLOCK")}
         longest = max(blocks, key=lambda name: blocks[name])
         request = request.with_blocks(**{longest: blocks[longest] // 2})

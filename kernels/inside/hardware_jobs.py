@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import in_sentences
 from ..runtime.device import Gpu, Target
-from ..runtime.jobs import in_words
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def analysis_job(request: Request, target: Target) -> Analysis:
     """In the compile worker: see `analysis`."""
     from .analysis import analysis
 
-    with in_words():
+    with in_sentences():
         return analysis(request, target)
 
 
@@ -32,7 +32,7 @@ def variants_job(requests: tuple[Request, ...], target: Target, progress: str | 
     for number, request in enumerate(requests):
         if progress:
             Path(progress).write_text(f"{number} {len(requests)}")
-        with in_words():
+        with in_sentences():
             found.append(analysis(request, target))
     return tuple(found)
 
@@ -41,7 +41,7 @@ def threads_job(request: Request, target: Target, progress: str | None = None) -
     """In a device worker: see `read_threads`."""
     from .threads import read_threads
 
-    with in_words():
+    with in_sentences():
         return read_threads(request, target)
 
 
@@ -49,7 +49,7 @@ def schedule_job(request: Request, target: Target, progress: str | None = None) 
     """In a device worker: see `run_schedule`."""
     from .schedule import run_schedule
 
-    with in_words():
+    with in_sentences():
         return run_schedule(request, target)
 
 
@@ -57,5 +57,5 @@ def counts_job(request: Request, gpu: Gpu, progress: str | None = None) -> tuple
     """In a device worker, in line with other launches: see `counts`."""
     from .sector_counters import counts
 
-    with in_words():
+    with in_sentences():
         return counts(request, gpu)

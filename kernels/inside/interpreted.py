@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import sentence
 from ..runtime.records import Limits
 from ..runtime.request import Request
 
@@ -25,10 +26,10 @@ def interpreted(request: Request) -> str | None:
     try:
         trace(request.launch(), [(0, 0, 0)], limits=Limits(seconds=5.0), strict=True)
     except Exception as error:
-        inner: BaseException = error
-        while inner.__cause__ is not None:
-            inner = inner.__cause__
-        return str(inner).strip().split("\n")[-1][:300] or type(inner).__name__
+        told = sentence(error)
+        if told.environment:
+            raise
+        return told.text
     return None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..errors import in_sentences
 from ..runtime.device import Target
-from ..runtime.jobs import in_words
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def stages_job(request: Request, target: Target, afresh: bool = False) -> Stages
     """In the compile worker: see `compiled_stages`."""
     from .stages import compiled_stages
 
-    with in_words():
+    with in_sentences():
         return compiled_stages(request, target, afresh=afresh)
 
 
@@ -27,7 +27,7 @@ def remarks_job(request: Request, target: Target) -> tuple[str, ...]:
     from .remarks import remarks
     from .stages import compiled_stages
 
-    with in_words():
+    with in_sentences():
         return remarks(request, target, compiled_stages(request, target))
 
 
@@ -36,7 +36,7 @@ def report_job(request: Request, target: Target) -> tuple[Stages, dict[str, Any]
     from .report import report
     from .stages import compiled_stages
 
-    with in_words():
+    with in_sentences():
         stages = compiled_stages(request, target)
         return stages, report(request, target, stages)
 
@@ -46,7 +46,7 @@ def variants_job(request: Request, target: Target) -> tuple[Variant, ...]:
     from .stages import compiled_stages
     from .variants import variants
 
-    with in_words():
+    with in_sentences():
         return variants(request, target, compiled_stages(request, target))
 
 
@@ -54,7 +54,7 @@ def fits_job(request: Request, target: Target) -> tuple[Fit, ...]:
     """In the compile worker: see `fits`."""
     from .fits import fits
 
-    with in_words():
+    with in_sentences():
         return fits(request, target)
 
 
@@ -62,5 +62,5 @@ def interpreted_job(request: Request) -> str | None:
     """In the trace worker: see `interpreted`."""
     from .interpreted import interpreted
 
-    with in_words():
+    with in_sentences():
         return interpreted(request)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import TaskError, joined, sentence
 from ..runtime.device import Gpu
-from ..runtime.jobs import TaskError
-from ..runtime.workers import Worker, WorkerError
+from ..runtime.workers import Worker
 from .jobs import counters_job, measure_job, roofs_job, versions_job
 from .point import Task
 from .records import Point, Roofs, Run
@@ -76,10 +76,8 @@ class Campaign:
             self.state = "done"
         except _StoppedError:
             self.state = "stopped"
-        except (TaskError, WorkerError) as error:
-            self.problem, self.state = str(error), "failed"
         except Exception as error:  # the thread is nobody's to watch: what ends it must reach the page
-            self.problem, self.state = f"{type(error).__name__}: {error}"[:400], "failed"
+            self.problem, self.state = joined(sentence(error).text), "failed"
         finally:
             self._folder.cleanup()
 
@@ -87,13 +85,13 @@ class Campaign:
         """One point; where its process dies or hangs, the point says so and the others go on."""
         try:
             point = self._call(worker, measure_job, task, self.gpu, str(self._progress))
-        except (TaskError, WorkerError) as error:
-            return task.point(problem=str(error))
+        except TaskError as error:
+            return task.point(problem=joined(str(error)))
         if self.counters and not point.problem:
             try:
                 return self._call(worker, counters_job, point, self.gpu)
-            except (TaskError, WorkerError) as error:
-                self.uncounted = str(error)
+            except TaskError as error:
+                self.uncounted = joined(str(error))
         return point
 
     def _call(self, worker: Worker, job: Any, *arguments: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 
@@ -10,11 +9,12 @@ def main(text: str, *names: str) -> None:
     """Makes every implementation ready, then calls each once while counters are read."""
     import torch
 
+    from ..storage import codec
     from . import ways
-    from .records import Point, built
+    from .records import Point
     from .timing import Clearing
 
-    point = built(Point, json.loads(text))
+    point = codec.decoded(Point, text, "point")
     inputs = ways.inputs_of(point.request, point.direction)
     calls = [ways.ready(point.request, point.direction, way, inputs).call for way in names]
     clear = Clearing()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 import shutil
@@ -15,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..runtime.device import Gpu
+from ..storage import codec
 from .profiler import CLEARING, short_name
-from .records import KernelBytes, Point, plain
+from .records import KernelBytes, Point
 
 METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 SECONDS = 180
@@ -43,7 +43,7 @@ def counted(point: Point, gpu: Gpu) -> Point:
     names = [one.way for one in point.timed if one.kernel]
     if not names:
         return point
-    asked = json.dumps(plain(replace(point, timed=())))
+    asked = codec.compact(replace(point, timed=())).decode()
     script = (sys.executable, "-m", "kernels.measure.counted_call", asked, *names)
     options = ("--csv", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off")
     environment = {**os.environ, "TRITON_INTERPRET": "0", "CUDA_VISIBLE_DEVICES": gpu.uuid or str(gpu.index)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..errors import TaskError, in_sentences
 from ..runtime.device import Gpu
 from .point import Task
 from .records import Point, Roofs
@@ -22,17 +23,17 @@ def measure_job(task: Task, gpu: Gpu, progress: str | None = None) -> Point:
 
 def roofs_job(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:
     """In a device worker: see `roofs.measured`."""
-    import torch
+    with in_sentences():
+        import torch
 
-    from .roofs import measured
+        from .roofs import measured
 
-    with torch.cuda.stream(torch.cuda.Stream()):
-        return measured(gpu, dtypes)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            return measured(gpu, dtypes)
 
 
 def counters_job(point: Point, gpu: Gpu) -> Point:
     """Beside a device worker: see `counters.counted`; the kernels run in a process that Nsight Compute starts."""
-    from ..runtime.jobs import TaskError
     from .counters import UncountedError, counted
 
     try:
@@ -45,8 +46,9 @@ def versions_job() -> dict[str, str]:
     """In a device worker: the versions that a figure depends on."""
     import platform
 
-    import torch
-    import triton
+    with in_sentences():
+        import torch
+        import triton
 
     found = {"torch": str(torch.__version__), "triton": triton.__version__, "python": platform.python_version()}
     driver = driver_version()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..errors import joined, sentence
 from ..runtime.compare import Difference, differences
 from ..runtime.device import Gpu
 from ..runtime.request import Request
@@ -63,21 +64,9 @@ def measure(task: Task, gpu: Gpu, progress: Callable[[int, int], None] = lambda 
         with torch.cuda.stream(stream):  # a graph cannot be captured on the default stream
             return _measured(task, gpu, progress)
     except Exception as error:
-        return task.point(problem=in_words(error))
+        return task.point(problem=joined(sentence(error).text))
     finally:
         torch.cuda.empty_cache()
-
-
-def in_words(error: BaseException) -> str:
-    """An error of PyTorch, Triton or the GPU as one line: the innermost, without the source that Triton prints around it."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    name, text = type(error).__name__, str(error).strip().split("\n")[0][:300]
-    if name == "OutOfMemoryError":
-        return "The GPU's memory is full."
-    if name == "OutOfResources":
-        return f"Out of {error.name}: {error.required:,} needed, and the GPU gives a program {error.limit:,}."
-    return text if name in ("ValueError", "MemoryError") else f"{name}: {text}"
 
 
 def _measured(task: Task, gpu: Gpu, progress: Callable[[int, int], None]) -> Point:
@@ -131,7 +120,7 @@ def _checked(request: Request, direction: str, way: str, inputs: Mapping[str, to
         ready = ways.ready(request, direction, way, inputs)
         found = check(request, direction, inputs, ready.call())
     except Exception as error:  # the other implementations go on
-        return Timed(way, title, problem=in_words(error)), None
+        return Timed(way, title, problem=joined(sentence(error).text)), None
     timed = Timed(way, title, share=found.share, difference=found.from_float64, compile_seconds=ready.compile_seconds)
     limit = NORM_LIMIT[request.problem.dtype]
     if way == "triton" and direction != "module" and found.share > 1:

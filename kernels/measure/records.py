@@ -1,17 +1,21 @@
-"""The values of a measurement, and how they become a JSON file and come back. Seconds, bytes, hertz, watts, degrees Celsius."""
+"""The values of a measurement, with the bounds that hold in a file of them. Seconds, bytes, hertz, watts, degrees Celsius."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 from ..operator import Numbers, Problem, Tiling
 from ..runtime.request import Request
-from .plain import built as built
-from .plain import plain as plain
+from ..storage.bounds import Amount, Name, Number, Text, Whole, most
 
 SCHEMA = 1
 KIND = "triton-explorer run"
+# A sweep has at most 20 points, a point four implementations, a call of PyTorch's 30 kernels.
+MOST_POINTS, MOST_WAYS, MOST_KERNELS, MOST_FEW = 200, 16, 500, 64
+Sizes = Annotated[Mapping[Name, Whole], most(MOST_FEW)]
+Notes = Annotated[tuple[Text, ...], most(MOST_FEW)]
 DIRECTIONS = {
     "forward": "the result",
     "backward": "the gradients, by autograd, the forward pass done before",
@@ -24,28 +28,28 @@ DIRECTIONS = {
 class Spread:
     """The median of `n` samples, and between what 60 % of them lie: the 20th and the 80th percentile."""
 
-    median: float
-    low: float
-    high: float
-    n: int
+    median: Number
+    low: Number
+    high: Number
+    n: Whole
 
 
 @dataclass(frozen=True)
 class KernelTime:
     """One kernel of a call as the profiler saw it: its start after the call's first kernel, and how long it ran."""
 
-    name: str
-    start: float
-    duration: float
+    name: Text
+    start: Number
+    duration: Number
 
 
 @dataclass(frozen=True)
 class KernelBytes:
     """One kernel's DRAM traffic in bytes, as the hardware counted it."""
 
-    name: str
-    read: float
-    written: float
+    name: Text
+    read: Amount
+    written: Amount
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,18 @@ class Timed:
     `dram`: each kernel's bytes by the GPU's counters, where they were asked for.
     """
 
-    way: str
-    title: str
-    problem: str | None = None
+    way: Name
+    title: Name
+    problem: Text | None = None
     events: Spread | None = None
     graph: Spread | None = None
     host: Spread | None = None
-    compile_seconds: float | None = None
-    peak_bytes: int | None = None
-    kernels: tuple[KernelTime, ...] = ()
-    dram: tuple[KernelBytes, ...] = ()
-    share: float | None = None
-    difference: float | None = None
+    compile_seconds: Amount | None = None
+    peak_bytes: Whole | None = None
+    kernels: Annotated[tuple[KernelTime, ...], most(MOST_KERNELS)] = ()
+    dram: Annotated[tuple[KernelBytes, ...], most(MOST_KERNELS)] = ()
+    share: Amount | None = None
+    difference: Amount | None = None
 
     @property
     def kernel(self) -> Spread | None:
@@ -96,33 +100,33 @@ SHORT = 100e-6
 class State:
     """The GPU at one moment, as NVML tells; None where it does not. `others`: other processes that hold memory on it."""
 
-    sm_clock: float | None = None
-    memory_clock: float | None = None
-    temperature: float | None = None
-    power: float | None = None
-    throttled: tuple[str, ...] = ()
-    others: int | None = None
+    sm_clock: Amount | None = None
+    memory_clock: Amount | None = None
+    temperature: Number | None = None
+    power: Amount | None = None
+    throttled: Notes = ()
+    others: Whole | None = None
 
 
 @dataclass(frozen=True)
 class Point:
     """One measurement: what was asked, every implementation's figures, the copy beside them, the GPU before and after."""
 
-    operator: str
-    sizes: Mapping[str, int]
-    blocks: Mapping[str, int]
-    num_warps: int
-    num_stages: int
-    dtype: str
-    direction: str = "forward"
-    seed: int = 0
-    timed: tuple[Timed, ...] = ()
+    operator: Name
+    sizes: Sizes
+    blocks: Sizes
+    num_warps: Whole
+    num_stages: Whole
+    dtype: Name
+    direction: Name = "forward"
+    seed: Whole = 0
+    timed: Annotated[tuple[Timed, ...], most(MOST_WAYS)] = ()
     copy: Spread | None = None
-    copy_bytes: int | None = None
+    copy_bytes: Whole | None = None
     before: State = State()
     after: State = State()
-    problem: str | None = None
-    notes: tuple[str, ...] = ()
+    problem: Text | None = None
+    notes: Notes = ()
 
     @property
     def request(self) -> Request:
@@ -143,38 +147,38 @@ class Roofs:
     the CPU takes to launch one.
     """
 
-    bandwidth: float | None = None
-    copy: float | None = None
-    operations: Mapping[str, float] = field(default_factory=dict)
-    operations_measured: Mapping[str, float] = field(default_factory=dict)
-    launch: float | None = None
-    host_launch: float | None = None
-    formula: str = ""
+    bandwidth: Amount | None = None
+    copy: Amount | None = None
+    operations: Annotated[Mapping[Name, Amount], most(MOST_FEW)] = field(default_factory=dict)
+    operations_measured: Annotated[Mapping[Name, Amount], most(MOST_FEW)] = field(default_factory=dict)
+    launch: Amount | None = None
+    host_launch: Amount | None = None
+    formula: Text = ""
 
 
 @dataclass(frozen=True)
 class Device:
     """The GPU that measured, as its driver describes it."""
 
-    name: str
-    uuid: str | None = None
-    target: str = ""
-    multiprocessors: int | None = None
-    memory_bytes: int | None = None
-    l2_bytes: int | None = None
+    name: Name
+    uuid: Name | None = None
+    target: Name = ""
+    multiprocessors: Whole | None = None
+    memory_bytes: Whole | None = None
+    l2_bytes: Whole | None = None
 
 
 @dataclass(frozen=True)
 class Run:
     """Points measured together: on which GPU, with which versions, by which method; `axis` is what a sweep changes."""
 
-    made: str
+    made: Name
     device: Device
-    versions: Mapping[str, str]
-    method: str
-    points: tuple[Point, ...]
+    versions: Annotated[Mapping[Name, Name], most(MOST_FEW)]
+    method: Text
+    points: Annotated[tuple[Point, ...], most(MOST_POINTS)]
     roofs: Roofs = Roofs()
-    axis: str | None = None
-    title: str = ""
-    schema: int = SCHEMA
-    kind: str = KIND
+    axis: Name | None = None
+    title: Name = ""
+    schema: Whole = SCHEMA
+    kind: Literal["triton-explorer run"] = KIND

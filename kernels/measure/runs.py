@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .. import find
+from .. import find, operators
 from ..operator import DTYPES
 from ..runtime.device import Gpu
-from . import files
-from .files import UnreadableError
-from .records import DIRECTIONS, KIND, SCHEMA, Device, Point, Roofs, Run, built, plain
+from ..runtime.settings import BLOCK_MAXIMUM, NUM_WARPS
+from ..storage import codec, files, folders
+from ..storage.codec import UnreadableError
+from ..storage.files import UnwritableError
+from . import ways
+from .records import Device, Point, Roofs, Run
 from .sweep import ALL_SIZES, axes
 from .timing import METHOD
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "runs"
+SHIPPED = Path(__file__).parents[1] / "recorded"
+RECORDED = SHIPPED / "runs"
 
 
 def default_folder() -> Path:
     """Where runs are kept: $TRITON_EXPLORER_RUNS, else the user's data folder."""
-    chosen = os.environ.get("TRITON_EXPLORER_RUNS")
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(os.path.expanduser(chosen or os.path.join(base, "triton-explorer", "runs")))
+    return folders.own("TRITON_EXPLORER_RUNS", "runs")
 
 
 def folder_of(text: str | None) -> Path:
-    """The folder that a person typed, else the default one; the ~ of a user whom nobody knows stays as it is."""
-    return Path(os.path.expanduser(text.strip())) if text and text.strip() else default_folder()
+    """The folder that a person typed, else the default one."""
+    return files.place(text) if text and text.strip() else default_folder()
 
 
 def now() -> str:
@@ -61,50 +61,75 @@ def title_of(points: Sequence[Point], axis: str | None) -> str:
 
 
 def save(run: Run, folder: Path) -> Path:
-    """Writes the run into a new file of the folder; raises OSError where it cannot be written."""
+    """Writes the run into a new file of the folder; raises UnwritableError where it cannot be written."""
     title = f"{run.made[:19].replace(':', '')}-{run.device.name}-{run.title}"
-    return files.new_file(folder, title, json.dumps(plain(run), indent=1) + "\n")
+    return files.new_file(folder, title, codec.encoded(run))
+
+
+def keep(run: Run, folder: Path) -> Path:
+    """Saves a run for a person of the app, whose runs never mix with those that ship; raises UnwritableError."""
+    if folders.within(folder, SHIPPED):
+        raise UnwritableError(f"{files.shown(folder)} holds what ships with the explorer: choose another folder.")
+    return save(run, folder)
+
+
+def deletable(path: Path) -> bool:
+    """Whether the app may delete the file: it lies in this person's own folder of runs, and does not ship."""
+    return folders.within(path.parent, default_folder()) and not folders.within(path.parent, SHIPPED)
 
 
 def load(path: Path) -> Run:
     """The run in a file; raises UnreadableError, with its name and one reason, for anything else."""
-    return files.load(path, "run", parsed)
+    return folders.load(path, parsed)
 
 
-def parsed(text: str, name: str) -> Run:
-    """The run that a text describes; raises UnreadableError for anything else."""
-    data = files.fields(text, name, KIND, SCHEMA, "run")
-    try:
-        run = built(Run, data)
-        for point in run.points:
-            _known(point)
-            _on_axis(point, run)
-    except (ValueError, OverflowError) as error:
-        raise UnreadableError(f"{name}: damaged: {error}.") from None
+def parsed(content: bytes | str, name: str) -> Run:
+    """The run that a file's content describes; raises UnreadableError for anything else."""
+    run = codec.record(Run, content, name, "run")
+    for at, point in enumerate(run.points):
+        problem = _unknown(point)
+        if problem:
+            raise UnreadableError(f"{name}: damaged: $.points[{at}]: {problem}.")
+    problem = _off_axis(run)
+    if problem:
+        raise UnreadableError(f"{name}: damaged: $.axis: {problem}.")
     return run
 
 
-def _known(point: Point) -> None:
-    """Raises ValueError where a point is of an operator, a size or a direction that there is not."""
+def _unknown(point: Point) -> str | None:
+    """What a point has that no measurement here has: an operator, a size, a direction, an implementation; else None."""
+    if point.operator not in operators():
+        return f"there is no operator {point.operator[:40]!r}"
     operator = find(point.operator)
-    names = {size.name for size in operator.sizes}, {block.name for block in operator.blocks}
-    if (set(point.sizes), set(point.blocks)) != names:
-        raise ValueError(f"sizes or blocks are not those of {operator.name}")
-    if point.dtype not in DTYPES or point.direction not in DIRECTIONS:
-        raise ValueError(f"{point.dtype[:20]}, {point.direction[:20]} is not measured here")
+    for given, known, most in ((point.sizes, operator.sizes, 0), (point.blocks, operator.blocks, BLOCK_MAXIMUM)):
+        if set(given) != {size.name for size in known}:
+            return f"sizes or blocks are not those of {operator.name}"
+        for size in known:
+            if not size.minimum <= given[size.name] <= max(size.maximum, most):
+                return f"{size.name} is {given[size.name]:,}, and at most {max(size.maximum, most):,} is measured"
+    if point.dtype not in DTYPES or point.direction not in ways.directions_of(operator):
+        return f"{point.dtype[:20]}, {point.direction[:20]} is not measured of {operator.name}"
+    if not 1 <= point.num_warps <= NUM_WARPS.maximum:
+        return f"num_warps is {point.num_warps:,}, and 1 to {NUM_WARPS.maximum:,} can be launched"
+    names = [timed.way for timed in point.timed]
+    if not set(names) <= set(ways.WAYS) or len(set(names)) < len(names):
+        return f"implementations are {', '.join(name[:20] for name in names)}, and each of {', '.join(ways.WAYS)} is there once"
+    return None
 
 
-def _on_axis(point: Point, run: Run) -> None:
-    """Raises ValueError where several points do not lie along an axis that there is."""
-    if run.axis is None and len(run.points) > 1:
-        raise ValueError("several points, and no axis that they lie on")
-    if run.axis is not None and run.axis not in axes(point.request):
-        raise ValueError(f"there is no axis {run.axis[:20]!r}")
+def _off_axis(run: Run) -> str | None:
+    """Why the points of a run do not lie on an axis together; None where they do, or where there is only one."""
+    if len({point.operator for point in run.points}) > 1:
+        return "points of several operators lie on none"
+    if run.axis is None:
+        return "several points, and no axis that they lie on" if len(run.points) > 1 else None
+    known = axes(run.points[0].request) if run.points else ()
+    return None if run.axis in known else f"there is no axis {run.axis[:20]!r}"
 
 
 def listed(folder: Path) -> tuple[list[tuple[Path, Run]], list[str]]:
     """Every run of a folder, newest first, and a line for every file that is not one; none where there is no folder."""
-    return files.listed(folder, load)
+    return folders.listed(folder, parsed)
 
 
 @functools.cache

@@ -128,14 +128,17 @@ def _pace(call: Call, clear: Clearing) -> _Pace:
     host = by_host(lambda: _sample(call, clear, 1), 10).median
     clear()
     one = batch_seconds(clear, 10)
-    most = ceil(3 * host / one)
+    most = ceil(3 * host / one) if one > 0 else 1
     kernels = spread(_block(call, clear, _Pace(most, 1.0), 0.0)).median
     return _Pace(*needed(host, one, kernels))
 
 
 def needed(host: float, one: float, kernels: float) -> tuple[int, float]:
-    """(clearings, seconds from sample to sample), from seconds that the CPU, a clearing and the call's kernels take."""
-    clearings = max(1, ceil((AHEAD * host - kernels) / one))
+    """(clearings, seconds from sample to sample), from seconds that the CPU, a clearing and the call's kernels take.
+
+    A clearing that took no time by the clock keeps the GPU from nothing, however many there are: then one is made.
+    """
+    clearings = max(1, ceil((AHEAD * host - kernels) / one)) if one > 0 else 1
     return clearings, max(host, kernels + clearings * one)
 
 

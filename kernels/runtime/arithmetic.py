@@ -6,23 +6,29 @@ from itertools import islice
 
 import numpy as np
 
-from .draw import MOST_LANES, lanes_of, nothing_to_draw, owner_in, programs_to_show, programs_to_trace, window
+from ..operator import id_refusal
+from .draw import lanes_of, nothing_to_draw, programs_to_show, programs_to_trace, window
+from .limits import traceable
 from .memory import undefined
 from .picture import Memory, Picture, Touched, cells, grouped, owners_of_parts
 from .records import Access, linear, unravel
 from .request import Request
+from .what_ifs import owner_in
 
 MOST_ACCESSES = 128
 
 
 def arithmetic(request: Request, chosen: int, lane: int = 0) -> Picture:
-    """The picture of a launch by its operator's closed forms: `origin` is "formula", there are no steps and no values."""
+    """The picture of a launch by its operator's closed forms: `origin` is "formula", there are no steps and no values.
+
+    It stands in where a trace fails, so it fails of no launch: what has no lanes or too many of them gives an empty picture.
+    """
     from ..values import numpy_values
 
     launch, operator = request.launch(), request.description
     lanes = lanes_of(request)
-    if not launch.programs or lanes > MOST_LANES or operator.accesses is None:
-        return nothing_to_draw(launch, "formula")
+    if not traceable(launch) or operator.accesses is None:
+        return nothing_to_draw(request, "formula")
     chosen = min(chosen, launch.programs - 1)
     numbers = programs_to_trace(launch, lanes, chosen)
     everything = [access for number in numbers for access in _accesses(request, unravel(number, launch.grid))]
@@ -52,7 +58,7 @@ def arithmetic(request: Request, chosen: int, lane: int = 0) -> Picture:
         values={},
         active=(),
         memory=tuple(memory),
-        faults=(),
+        faults=tuple(filter(None, [id_refusal(launch.grid)])),
         counted=None,
         complete=True,
         origin="formula",

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .jobs import TaskError
-from .workers import Worker, WorkerError
+from ..errors import joined, sentence
+from .workers import Lanes, Worker
 
 
 class _CancelledError(Exception):
@@ -24,7 +24,7 @@ class Background:
     `state` is "waiting", "done", "failed" or "cancelled"; `result` or `failure`, a sentence, is there afterwards.
     """
 
-    def __init__(self, worker: Worker, function: Callable[..., Any], *arguments: Any, seconds: float) -> None:
+    def __init__(self, worker: Worker | Lanes, function: Callable[..., Any], *arguments: Any, seconds: float) -> None:
         self.state, self.result, self.failure = "waiting", None, ""
         self.started = time.monotonic()
         self._cancelled = threading.Event()
@@ -33,16 +33,14 @@ class Background:
         task = (worker, function, (*arguments, str(self._progress)), seconds)
         threading.Thread(target=self._run, args=task, daemon=True).start()
 
-    def _run(self, worker: Worker, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> None:
+    def _run(self, worker: Worker | Lanes, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> None:
         try:
             self.result = worker.call(function, *arguments, seconds=seconds, checkpoint=self._checkpoint, kill=True)
             self.state = "done"
         except _CancelledError:
             self.state = "cancelled"
-        except (TaskError, WorkerError) as error:
-            self.failure, self.state = str(error), "failed"
         except Exception as error:
-            self.failure, self.state = f"{type(error).__name__}: {error}"[:400], "failed"
+            self.failure, self.state = joined(sentence(error).text), "failed"
         finally:
             self._folder.cleanup()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import resolved
+from ..errors import EnvironmentFailure, sentence
 from ..operator import INT32_END, Launch, Tensor
 from . import source
 from .device import Target
@@ -15,15 +16,25 @@ from .limits import refusal, shared_refusal
 _POINTERS = {"float32": "*fp32", "float16": "*fp16", "bfloat16": "*bf16"}
 
 
+NO_ANSWER = "The compiler gave no result"
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a launch would be accepted on a target; if not, why, in the words of `who` refuses it."""
+    """Whether a launch would be accepted on a target; if not, why, in the words of `who` refuses it.
+
+    `who` is "Triton", "hardware", or NO_ANSWER where the compiler could not say: nobody refuses the launch then.
+    """
 
     launchable: bool
     target: str
     who: str | None = None
     reason: str | None = None
     line: int | None = None
+
+    @property
+    def refused(self) -> bool:
+        return not self.launchable and self.who != NO_ANSWER
 
 
 def source_of(launch: Launch, target: Target) -> tuple[Any, Any]:
@@ -79,23 +90,25 @@ def verdict(launch: Launch, target: Target) -> Verdict:
 
 
 def judged(launch: Launch, target: Target) -> tuple[Verdict, Any]:
-    """The verdict, and what Triton built: None where it refuses, there all the same where the hardware alone does."""
+    """The verdict, and what Triton built: None where it refuses, there all the same where the hardware alone does.
+
+    Raises EnvironmentFailure where neither refuses and this machine cannot compile.
+    """
     reason = refusal(launch, target)
     try:
         compiled = build(launch, target)
     except Exception as error:
-        who, words = ("hardware", (reason, None)) if reason else ("Triton", in_words(error, launch))
-        return Verdict(False, target.name, who, *words), None
+        told = sentence(error)
+        if reason:
+            return Verdict(False, target.name, "hardware", reason), None
+        if told.environment:
+            raise EnvironmentFailure(told.text) from None
+        return Verdict(False, target.name, "Triton", told.text, _line(error, launch)), None
     reason = reason or shared_refusal(compiled.metadata.shared, target)
     return Verdict(reason is None, target.name, reason and "hardware", reason), compiled
 
 
-def in_words(error: BaseException, launch: Launch) -> tuple[str, int | None]:
-    """Triton's own sentence, without the source that it prints around it, and the line of the kernel that it means."""
-    inner = error
-    while inner.__cause__ is not None:
-        inner = inner.__cause__
-    words = getattr(inner, "error_message", None) or str(inner) or type(inner).__name__
+def _line(error: BaseException, launch: Launch) -> int | None:
+    """The line of the kernel's file that an error of Triton's means."""
     place = getattr(error, "node", None)
-    line = place.lineno + source.source_of(launch.kernel).first - 1 if place is not None else None
-    return words.strip().split("\n")[-1], line
+    return place.lineno + source.source_of(launch.kernel).first - 1 if hasattr(place, "lineno") else None

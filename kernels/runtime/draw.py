@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod
 
 import numpy as np
 
-from ..operator import ITEMSIZE, Launch, Tensor
+from ..operator import ITEMSIZE, Launch, Tensor, id_refusal
 from .faults import changed, faults, never_written
+from .limits import traceable
 from .memory import is_undefined
 from .picture import WHOLE, WINDOW, Memory, Picture, Place, Touched, cells, grouped, owners_of_parts, values_at
 from .records import Access, Limits, Trace, Turn, linear, unravel
 from .request import Request
+from .what_ifs import effective, owner_in
 
 ALL_PROGRAMS = 64
 ALL_LANES = 512
@@ -25,7 +26,6 @@ AROUND = 8
 WHOLE_LAUNCH = 400
 SOME_PROGRAMS = 40
 LIMITS = Limits()
-MOST_LANES = 2**20
 
 
 def lanes_of(request: Request) -> int:
@@ -92,11 +92,15 @@ def draw(
 ) -> Picture:
     """The picture of a launch with one program chosen, at a step of it (the last where None); `lane` places the window.
 
-    Traces the chosen program first; with `alone` only that.
+    Traces the chosen program first; with `alone` only that. A grid whose programs cannot all know their numbers is not traced.
     """
     launch = request.launch()
-    if not launch.programs or lanes_of(request) > MOST_LANES:
-        return nothing_to_draw(launch, "traced")
+    if not traceable(launch):
+        return nothing_to_draw(request, "traced")
+    if id_refusal(launch.grid):
+        from .arithmetic import arithmetic
+
+        return arithmetic(request, chosen, lane)
     chosen = min(chosen, launch.programs - 1)
     own, rest, reached = traces(request, chosen, limits, alone)
     at = len(own.steps) - 1 if step is None else max(min(step, len(own.steps) - 1), 0)
@@ -134,22 +138,27 @@ def _faults(request: Request, launch: Launch, accesses: Sequence[Access], limits
     """Out of bounds and strayed lanes; with a what-if also what it leaves unwritten and which stored values it changes."""
     from .trace import trace
 
-    operator = request.description
-
     def owner(argument: str, element: int) -> int | None:
         known = owner_in(request, argument)
-        return int(known(element)) if known else None
+        number = int(known(element)) if known else -1
+        return number if number >= 0 else None
 
     found = faults(accesses, launch, owner, chosen)
-    if not request.what_if:
+    if not effective(request):
         return found
     plain = request.without_change().launch()
     if request.what_if == "floor_grid":
-        axes = operator.axes(request.problem, request.tiling) if operator.axes else ()
-        return (*found, *never_written(plain, launch, axes))
+        return (*found, *left_out(request))
     programs = list(dict.fromkeys(access.program for access in accesses))
     unchanged = trace(plain, programs, seed=request.seed, limits=limits)
     return (changed(unchanged.accesses, accesses, request.what_if), *found)
+
+
+def left_out(request: Request) -> tuple[str, ...]:
+    """What a grid that was rounded down leaves unwritten; nothing where it was not."""
+    plain = request.without_change()
+    axes = request.description.axes(request.problem, request.tiling) if request.description.axes else ()
+    return never_written(plain.launch(), request.launch(), axes)
 
 
 def _counted(launch: Launch, parts: tuple[Trace, Trace], accesses: Sequence[Access]) -> tuple[int, int] | None:
@@ -160,7 +169,7 @@ def _counted(launch: Launch, parts: tuple[Trace, Trace], accesses: Sequence[Acce
     touched: dict[tuple[str, str], np.ndarray] = {}
     for kind in ("store", "load"):
         for name in launch.tensors:
-            found = [a.offsets[a.live & ~a.out_of_bounds] for a in accesses if a.kind == kind and a.argument == name]
+            found = [a.offsets[a.live] for a in accesses if a.kind == kind and a.argument == name]
             touched[kind, name] = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
     size = {name: ITEMSIZE[tensor.dtype] for name, tensor in launch.tensors.items()}
     read = {name: np.setdiff1d(touched["load", name], touched["store", name]).size * size[name] for name in size}
@@ -186,12 +195,6 @@ def _memory(
     return Memory(name, tensor.shape, tensor.dtype, held, *reached.shares(name), owners)
 
 
-def owner_in(request: Request, argument: str) -> Callable[[np.ndarray], np.ndarray] | None:
-    """The closed form of who owns elements of an argument; None where the operator has none."""
-    owner = request.description.owner
-    return partial(owner, request.problem, request.tiling, argument) if owner else None
-
-
 def window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
     """First element and number of elements."""
     if tensor.numel <= WHOLE:
@@ -203,7 +206,7 @@ def window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
     return max(0, min(middle - WINDOW // 8, tensor.numel - WINDOW)), WINDOW
 
 
-def nothing_to_draw(launch: Launch, origin: str) -> Picture:
+def nothing_to_draw(request: Request, origin: str) -> Picture:
     """What is left where there is no program, or none that can be traced."""
-    nothing = (0, 0, 0)
-    return Picture(launch.grid, nothing, (), (), (), 0, {}, (), (), (), None, True, origin, 0.0)
+    grid, nothing = request.launch().grid, (0, 0, 0)
+    return Picture(grid, nothing, (), (), (), 0, {}, (), (), left_out(request), None, True, origin, 0.0)

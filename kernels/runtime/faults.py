@@ -10,6 +10,7 @@ import numpy as np
 
 from ..operator import ITEMSIZE, Axis, Launch
 from .records import Access, linear
+from .what_ifs import in_one_row
 
 MOST = 24
 
@@ -70,8 +71,7 @@ def never_written(needed: Launch, given: Launch, axes: Sequence[Axis]) -> tuple[
     if missing <= 0:
         return ()
     said = f"{missing:,} program{' is' if missing == 1 else 's are'} missing"
-    spread = [count for count in needed.grid if count > 1]
-    if len(axes) > 1 and len(spread) < len(axes):
+    if in_one_row(needed, axes):
         return (f"{said}: the elements of their tiles are never written.",)
     every = prod(axis.total for axis in axes)
     covered = prod(min(axis.total, given.grid[place] * axis.lanes) for place, axis in enumerate(axes))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import TaskError as TaskError
+from ..errors import in_sentences
 from .records import Limits
 from .request import Request
 
@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     from .picture import Picture
     from .provenance import Origin
     from .wrap import Wrap
-
-
-class TaskError(RuntimeError):
-    """A task that failed; its text is for a person. Errors of Triton and torch do not travel between processes."""
-
-
-@contextlib.contextmanager
-def in_words() -> Iterator[None]:
-    """Turns every error into a TaskError whose text is one sentence."""
-    try:
-        yield
-    except Exception as error:
-        inner: BaseException = error
-        while inner.__cause__ is not None:
-            inner = inner.__cause__
-        name = type(inner).__name__
-        plain = name in ("ValueError", "MemoryError", "TaskError", "NotImplementedError")
-        text = str(inner).strip().split("\n")[0][:400]
-        raise TaskError(text if plain else f"{name}: {text}") from None
 
 
 def selftest_job() -> str | None:
@@ -49,7 +30,7 @@ def picture_job(request: Request, chosen: int, step: int | None, lane: int, limi
     """In the trace worker: see `draw`."""
     from .draw import draw
 
-    with in_words():
+    with in_sentences():
         return draw(request, chosen, step, lane, limits, alone)
 
 
@@ -57,7 +38,7 @@ def origin_job(request: Request, argument: str, element: int) -> Origin:
     """In the trace worker: see `origin`."""
     from .provenance import origin
 
-    with in_words():
+    with in_sentences():
         return origin(request, argument, element)
 
 
@@ -65,7 +46,7 @@ def wrap_job(request: Request) -> Wrap | None:
     """In the trace worker: see `wrap`."""
     from .wrap import wrap
 
-    with in_words():
+    with in_sentences():
         return wrap(request)
 
 
@@ -73,7 +54,7 @@ def verdict_job(request: Request, target: Target) -> Verdict:
     """In the compile worker: see `verdict`."""
     from .compile import verdict
 
-    with in_words():
+    with in_sentences():
         return verdict(request.launch(), target)
 
 
@@ -89,5 +70,5 @@ def launch_job(request: Request, device: str, progress: str | None = None) -> Re
     def report(done: int, programs: int) -> None:
         Path(progress).write_text(f"{done} {programs}")
 
-    with in_words():
+    with in_sentences():
         return launch_once(request, device, report if progress else None)

@@ -6,17 +6,20 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..arguments import adjustments, interpreted
-from ..operator import Launch
+from ..operator import Launch, Numbers
 from ..values import torch_values
 from .compare import Difference, differences
 from .request import Request, first_input
 
 if TYPE_CHECKING:
     import torch
+
+
+PROGRAM_SECONDS = 1e-4  # the interpreter takes no less for a program, whatever it does (2 cores, Triton 3.9)
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,24 @@ def needed_bytes(launch: Launch) -> int:
 def interpreter_bytes() -> int:
     """What tensors of a launch in the interpreter may take: a quarter of this machine's memory."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4 if hasattr(os, "sysconf") else 2**31
+
+
+def largest(request: Request, programs: int) -> tuple[str, int] | None:
+    """(size, value): the largest value of one size for which a launch has at most so many programs; None where none has."""
+
+    def count(name: str, value: int) -> int:
+        problem = replace(request.problem, sizes=Numbers(request.problem.sizes, {name: value}))
+        return replace(request, problem=problem).launch().programs
+
+    for name, now in request.problem.sizes.items():
+        low, high = 1, now
+        if now < 1 or count(name, 1) > programs:
+            continue
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if count(name, middle) <= programs else (low, middle - 1)
+        return name, low
+    return None
 
 
 def launch_once(request: Request, device: str, progress: Callable[[int, int], None] | None = None) -> Result:

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
-from ..operator import Launch
+from ..operator import Launch, grid_refusal
+from ..tilings import MAX_LANES, nearest_powers
 from .device import Target
-
-MAX_LANES = 2**20  # TRITON_MAX_TENSOR_NUMEL in triton/_utils.py
-
-
-def nearest_powers(value: int, most: int) -> tuple[int, ...]:
-    """The powers of two next to `value`, from 1 to `most`; one where it is the only one."""
-    if value <= 1:
-        return (1,)
-    if value >= most:
-        return (most,)
-    below = 1 << value.bit_length() - 1
-    return (below,) if below == value else (below, 2 * below)
 
 
 def legal_values(name: str, value: int, target: Target) -> tuple[int, ...]:
@@ -32,12 +22,25 @@ def illegal(blocks: Mapping[str, int], num_warps: int, target: Target) -> dict[s
     return {name: nearest[name] for name, value in given.items() if value not in nearest[name]}
 
 
+def lanes_held(launch: Launch) -> int:
+    """The most lanes that one tensor of a program has: a block, or a tile of two; 0 where a block is below 1."""
+    blocks = sorted(value for name, value in launch.constants.items() if name.startswith("BLOCK") and isinstance(value, int))
+    return prod(blocks[-2:]) if min(blocks, default=1) > 0 else 0
+
+
+def traceable(launch: Launch) -> bool:
+    """Whether a program of the launch can be run at all: there is one, its blocks neither empty nor too large."""
+    return launch.programs > 0 and 0 < lanes_held(launch) <= MAX_LANES
+
+
 def refusal(launch: Launch, target: Target) -> str | None:
     """Why the hardware would refuse this launch, whatever the kernel; None where it would not."""
     for axis, programs, most in zip("xyz", launch.grid, target.grid, strict=True):
         if programs > most:
             hint = "; the axis x takes more" if axis != "x" else ""
             return f"{target.name} takes {most:,} programs along {axis}, and the grid has {programs:,}{hint}."
+    if reason := grid_refusal(launch.grid):
+        return reason
     threads = launch.num_warps * target.warp_size
     if threads > target.threads:
         return (

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .draw import LIMITS, traces
+from .limits import traceable
 from .records import Access, Limits, Trace, linear
 from .request import Request
+from .what_ifs import owner_in
 
 MOST = 64
 
@@ -42,9 +44,12 @@ def origin(request: Request, argument: str, element: int, limits: Limits = LIMIT
     """Traces the program that owns the element; the loads are those of the elements that the operator says feed it."""
     operator, launch = request.description, request.launch()
     tensor = launch.tensors.get(argument)
-    if tensor is None or element >= tensor.numel or not launch.programs or operator.owner is None:
+    owning = owner_in(request, argument)
+    if tensor is None or element >= tensor.numel or not traceable(launch) or owning is None:
         return Origin(argument, element, None, (), 0)
-    owner = min(int(operator.owner(request.problem, request.tiling, argument, element)), launch.programs - 1)
+    owner = int(owning(element))
+    if not 0 <= owner < launch.programs:
+        return Origin(argument, element, None, (), 0)
     trace, *_ = traces(request, owner, limits, alone=True)
     stores = list(_touches(trace, "store", argument, np.array([element]), launch.grid))
     if not stores:

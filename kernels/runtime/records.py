@@ -84,13 +84,15 @@ class WhatIf:
 class Limits:
     """What is kept of long loops: the first and last `turns / 2` turns and those in `window`; and when to stop early.
 
-    `lanes` bounds what one trace keeps in memory; `seconds` ends it at the next turn of a loop, incomplete.
+    `lanes` bounds what one trace keeps in memory; `seconds` ends it at the next turn of a loop, incomplete. With `skipping`
+    turns that are not kept are not run either: offsets are right, values of what a loop carries are not.
     """
 
     turns: int = 64
     window: tuple[int, int] = (0, 0)
     lanes: int = 2**23
     seconds: float = float("inf")
+    skipping: bool = False
 
     def keeps(self, turn: int, total: int) -> bool:
         """Whether that turn of a loop of `total` turns is kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .. import find
@@ -43,10 +44,14 @@ class Request:
     def description(self) -> Operator:
         return find(self.operator)
 
+    @property
+    def divide(self) -> Callable[[int, int], int]:
+        """How the grid is rounded."""
+        return floordiv if self.what_if == "floor_grid" else cdiv
+
     def launch(self) -> Launch:
         """The launch, with what the what-if changes of it and the values that the layout leaves."""
-        divide = floordiv if self.what_if == "floor_grid" else cdiv
-        launch = self.description.plan(self.problem, self.tiling, divide)
+        launch = self.description.plan(self.problem, self.tiling, self.divide)
         if self.what_if == "int32":
             launch = launch.with_constants(OFFSET_TYPE="int32")
         return _broadcast(launch) if self.layout == "broadcast" else launch
@@ -61,7 +66,7 @@ class Request:
 
     def without_change(self) -> Request:
         """The same without its what-if: what is really launched."""
-        return replace(self, what_if="")
+        return replace(self, what_if="", other=1.0)
 
     def with_blocks(self, **blocks: int) -> Request:
         """The same with other block sizes."""
@@ -85,6 +90,11 @@ def first_input(launch: Launch) -> str:
 def possible_layouts(operator: Operator) -> tuple[str, ...]:
     """The layouts that the operator's first input can have: a vector has no transpose."""
     return tuple(name for name in LAYOUTS if name != "transposed" or operator.family != "flat")
+
+
+def known_what_ifs(operator: Operator) -> tuple[str, ...]:
+    """The what-ifs that the operator can have, at some sizes: a stride is that of a vector, a matrix has two."""
+    return tuple(name for name in WHAT_IFS if name != "stride" or operator.family == "flat")
 
 
 def possible_what_ifs(request: Request) -> tuple[str, ...]:

@@ -9,12 +9,12 @@ from math import isfinite, prod
 
 from .. import find, operators
 from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Preset, Problem, Size, Tiling
-from .request import LAYOUTS, WHAT_IFS, Request, possible_layouts
+from .request import LAYOUTS, Request, known_what_ifs, possible_layouts
 
 DEFAULT_OPERATOR = "vector_add"
 BLOCK_MAXIMUM = 2**31 - 1
 SHORT = {"n": "n_elements", "b": "BLOCK_SIZE"}
-NUM_WARPS = Size("num_warps", "Groups of 32 threads that run one program.", 4, maximum=1024)
+NUM_WARPS = Size("num_warps", "Groups of 32 threads that run one program.", 4, maximum=1024, minimum=1)
 SEED = Size("seed", "Which random inputs; the same seed gives the same values everywhere.", 0, maximum=2**31 - 1)
 PROGRAM = Size("program", "The program that is shown.", 0)
 STEP = Size("step", "The statement that is shown, counted from 0.", 0, maximum=2**20)
@@ -63,11 +63,18 @@ def whole(text: str, size: Size) -> int:
     raise RejectedError(f"{size.name}: {shown} is not {allowed}", nearest)
 
 
+def digits(text: str) -> int | None:
+    """The number that plain digits make, at most 18 of them; None for everything else that `str.isdigit` lets through."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
 def block_size(block: Size, rule: int) -> Size:
-    """A block as it may be typed: Triton's own limits are not bounds here, they are explained."""
-    return replace(
-        block, default=rule, maximum=max(block.maximum, BLOCK_MAXIMUM) if block.name != "PROGRAMS" else block.maximum
-    )
+    """A block as it may be typed: from 1 on, and Triton's own limits are no bounds here, they are explained.
+
+    A block of no lanes has no picture: a loop would stand still in it.
+    """
+    least = 1 if block.name.startswith("BLOCK") else block.minimum
+    return replace(block, default=rule, minimum=least, maximum=min(block.maximum, BLOCK_MAXIMUM))
 
 
 class _Corrected:
@@ -107,9 +114,9 @@ class _Corrected:
             return None
         name, _, number = text.partition(":")
         tensors = request.launch().tensors
-        tensor = tensors.get(f"{name}_ptr")
-        if tensor is not None and number.isdigit() and len(number) < 20 and int(number) < tensor.numel:
-            return f"{name}_ptr", int(number)
+        tensor, place = tensors.get(f"{name}_ptr"), digits(number)
+        if tensor is not None and place is not None and place < tensor.numel:
+            return f"{name}_ptr", place
         names = ", ".join(name.removesuffix("_ptr") for name in tensors)
         self.notices.append(
             f"element: {text[:24]!r} is not an element of {names}, like {names.partition(',')[0]}:0; none is used."
@@ -150,7 +157,7 @@ def corrected(
     blocks = Numbers({block.name: read.number(block_size(block, chosen[block.name])) for block in operator.blocks})
     warps = read.number(replace(NUM_WARPS, default=rule.num_warps))
     seed, layout = read.number(SEED), read.choice("layout", possible_layouts(operator), next(iter(LAYOUTS)))
-    what_if, other = read.choice("what_if", ("", *WHAT_IFS), ""), read.real("other", 1.0)
+    what_if, other = read.choice("what_if", ("", *known_what_ifs(operator)), ""), read.real("other", 1.0)
     request = Request(
         operator.name,
         problem,
@@ -197,12 +204,13 @@ def fitted(operator: Operator, problem: Problem) -> tuple[Problem, tuple[str, ..
     return again, (f"{said}; {again[widest]:,} is used.",)
 
 
-def link(settings: Settings) -> dict[str, str]:
-    """The texts that `corrected` turns into these settings again; what is at its default is left out."""
+def link(settings: Settings, start: Callable[[Operator], Preset] | None = None) -> dict[str, str]:
+    """The texts that `corrected` turns into these settings again, with the same `start`; what is at its default is left out."""
     request, operator = settings.request, settings.request.description
+    first = start(operator) if start else operator.start
     rule = operator.tiling(request.problem)
     texts = {"operator": operator.name, **{name: str(value) for name, value in request.problem.sizes.items()}}
-    if request.problem.dtype != operator.start.dtype:
+    if request.problem.dtype != first.dtype:
         texts["dtype"] = request.problem.dtype
     texts |= {name: str(value) for name, value in request.tiling.blocks.items() if value != rule.blocks[name]}
     defaults = {

@@ -20,7 +20,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle, interpreter_builder
 
 from ..arguments import resolved
-from ..operator import Launch
+from ..operator import MAX_PROGRAMS, Launch, id_refusal
 from . import interpreter as ours
 from .memory import SLOT_BITS, VirtualTensor, is_undefined, undefined
 from .probe import probed, watch
@@ -51,8 +51,10 @@ def trace(
     shows what depends on them; `dropped` gets (kind, argument, offsets in bounds) of accesses that are not kept. With `strict`
     blocks must be powers of two, as Triton has it.
 
-    Raises InterpreterError where the kernel itself fails.
+    Raises InterpreterError where the kernel itself fails, and ValueError for a program whose id no int32 holds.
     """
+    if any(max(program) > MAX_PROGRAMS for program in programs):
+        raise ValueError(id_refusal(launch.grid))
     started = time.perf_counter()
     ours.repair()
     memory = _memory(launch, seed, what_if, poison or {})
@@ -256,6 +258,8 @@ class _Recorder:
         items = items if hasattr(items, "__len__") else list(items)
         depth = len(self.loops)
         for index, item in enumerate(items):
+            if self.limits.skipping and not self.limits.keeps(index, len(items)):
+                continue
             if index and time.perf_counter() > self.deadline:
                 raise _OutOfTimeError
             self.loops[depth:] = [Turn(self.definition_line + line - 1, index, len(items))]

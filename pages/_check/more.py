@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from html import escape
+import contextlib
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from kernels.check import history
-from kernels.check.failures import FAILURES, MOST, Failure, explain
+from kernels.check.failures import MOST as MOST_MESSAGE
+from kernels.check.failures import THEMES, Failure, Recipe, explain
 from kernels.check.page import html
 from kernels.check.plan import DEVICE
 from kernels.check.text import markdown
 from kernels.check.values import STAGES, Report, to_json, verdict
+from kernels.storage.codec import UnreadableError
+from pages._html import Markup, caption, joined, show
 from pages._parts import say, title
 
 from . import results
+from .reports import MOST
 
 
 def tabs(report: Report) -> None:
@@ -38,32 +45,40 @@ def _paste() -> None:
         "An error message of torch, Triton, ptxas or a driver",
         key="check.message",
         height=120,
-        max_chars=MOST,
+        max_chars=MOST_MESSAGE,
         placeholder="RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
     )
     found = explain(text) if text.strip() else ()
-    for failure in found[:3]:
-        st.html(failure_html(failure))
+    for failure in found:
+        show(failure_html(failure))
     if text.strip() and not found:
-        say(
-            "None of the 25 failures that are known here has this message. "
-            "Run the check: it tries every stage, and names the one that fails."
-        )
+        say("None of the known failures has this message. Run the check: it tries every stage, and names the one that fails.")
     if not text.strip():
         title("Known failures", "recognised by their messages, on the command line too: python -m kernels explain")
-        rows = "".join(f"<li>{escape(one.title)}</li>" for one in sorted(FAILURES, key=lambda one: one.number))
-        st.html(f'<ol class="known">{rows}</ol>')
+        show(joined(Markup("<b>{}</b>{}").format(theme, titles(recipes)) for theme, recipes in THEMES.items()))
 
 
-def failure_html(failure: Failure) -> str:
-    """A failure: why, what to do, where it was reported."""
-    links = ", ".join(
-        f'<a href="https://github.com/{place.replace("#", "/issues/")}" target="_blank">{place}</a>' for place in failure.where
+def titles(recipes: Iterable[Recipe]) -> Markup:
+    """The titles of recipes as a list."""
+    rows = joined(Markup("<li>{}</li>").format(recipe.told().title) for recipe in recipes)
+    return Markup('<ul class="known">{}</ul>').format(rows)
+
+
+def failure_html(failure: Failure) -> Markup:
+    """A failure: the line it was recognised by, why, what to do, where it was reported."""
+    link = Markup('<a href="{}" target="_blank" rel="noreferrer">{}</a>')
+    links = joined((link.format(source, _short(source)) for source in failure.sources), ", ")
+    layout = (
+        '<div class="say refusal"><b>{}.</b> {}<br><b>Do:</b> {}'
+        "<br><small>By line {}: <code>{}</code></small><br><small>Reported in {}</small></div>"
     )
-    return (
-        f'<div class="say refusal"><b>{escape(failure.title)}.</b> {escape(failure.cause)}'
-        f"<br><b>Do:</b> {escape(failure.fix)}<br><small>Reported as {links}</small></div>"
-    )
+    return Markup(layout).format(failure.title, failure.cause, failure.fix, failure.line_number, failure.line, links)
+
+
+def _short(address: str) -> str:
+    """An address in few letters: owner/name#number of a GitHub issue, the host's name of any other."""
+    issue = re.fullmatch(r"https://github\.com/([^/]+/[^/]+)/issues/(\d+)", address)
+    return f"{issue[1]}#{issue[2]}" if issue else urlsplit(address).netloc
 
 
 def _facts(report: Report) -> None:
@@ -71,12 +86,8 @@ def _facts(report: Report) -> None:
         st.caption("This report is of a machine without a GPU.")
     for card in report.cards:
         title(f"GPU {card.index}: {card.name}", "from its driver, or by the formula shown")
-        rows = "".join(
-            f"<tr><td>{escape(one.name)}</td><td><b>{escape(one.value)}</b></td>"
-            f"<td class='limit'>{escape(one.source)}</td></tr>"
-            for one in card.facts
-        )
-        st.html(f'<table class="plain">{rows}</table>')
+        row = Markup("<tr><td>{}</td><td><b>{}</b></td><td class='limit'>{}</td></tr>")
+        _table(row.format(one.name, one.value, one.source) for one in card.facts)
 
 
 def plan() -> None:
@@ -89,31 +100,38 @@ def plan() -> None:
         names.setdefault(check.stage, []).append(check.title)
     names["several GPUs"] = ["launch on the last card, copies from each to each, each against the best"]
     names["history"] = ["each speed against the same card's last report: 5 % slower warns, 10 % fails"]
-    rows = "".join(f"<tr><td>{stage}</td><td>{escape('; '.join(names.get(stage, ())))}</td></tr>" for stage in STAGES)
-    st.html(f'<table class="plain">{rows}</table>')
+    _table(Markup("<tr><td>{}</td><td>{}</td></tr>").format(stage, "; ".join(names.get(stage, ()))) for stage in STAGES)
     quick = "; ".join(check.title for check in DEVICE if check.quick and check.stage != "bring-up")
     st.caption(f"Quick: bring-up and health, then: {quick}.")
 
 
 def _earlier() -> None:
-    found, wrong = history.listed(history.default_folder())
+    found, wrong = history.summaries(history.default_folder())
     title("Reports kept on this machine", "chosen in the sidebar; each card is compared with its own last one")
     if not found:
         st.caption("None yet: a check of a GPU keeps one.")
-    shown = [*(report for _, report in found[:20]), *history.recorded()]
-    rows = "".join(_line(report) for report in shown)
-    st.html(f'<table class="plain">{rows}</table>')
-    for line in wrong:
-        st.caption(line)
+    shown = []
+    for path, _ in found[:MOST]:
+        with contextlib.suppress(UnreadableError):
+            shown.append(history.load(path))
+    _table(_line(report) for report in [*shown, *history.recorded()])
+    for line in wrong[:MOST]:
+        caption(line)
+    if len(wrong) > MOST:
+        caption(f"{len(wrong) - MOST:,} more files of that folder are no reports.")
 
 
-def _line(report: Report) -> str:
+def _table(rows: Iterable[Markup]) -> None:
+    show(Markup('<table class="plain">{}</table>').format(joined(rows)))
+
+
+def _line(report: Report) -> Markup:
     name = report.cards[0].name if report.cards else "no GPU"
     speeds = [report.find(check) for check in ("dram copy", "matmul")]
     told = ", ".join(f"{one.value:,.4g} {one.unit}" for one in speeds if one and one.value)
-    tag = '<span class="tag recorded">recorded</span>' if report.recorded else ""
-    text = escape(verdict(report).replace("**", ""))
-    return f"<tr><td>{report.made[:16].replace('T', ' ')}{tag}</td><td>{escape(name)}</td><td>{told}</td><td>{text}</td></tr>"
+    tag = Markup('<span class="tag recorded">recorded</span>') if report.recorded else ""
+    made, text = report.made[:16].replace("T", " "), verdict(report).replace("**", "")
+    return Markup("<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td></tr>").format(made, tag, name, told, text)
 
 
 def _along(report: Report) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from kernels.check import history
 from kernels.check.values import Report
-from kernels.measure.files import UnreadableError
+from kernels.storage.codec import UnreadableError
 from pages._parts import headline, say
 
 from . import running
@@ -24,8 +24,8 @@ def names() -> dict[str, str]:
     for name, one in _recorded().items():
         count = f"{len(one.cards)} × " if len(one.cards) > 1 else ""
         found[name] = f"recorded: {count}{one.cards[0].name.removeprefix('NVIDIA ')}, {one.made[:10]}" if one.cards else name
-    for path, report in history.listed(history.default_folder())[0][:MOST]:
-        title = f"{report.made[:16].replace('T', ' ')} {report.cards[0].name if report.cards else ''}"
+    for path, summary in history.summaries(history.default_folder())[0][:MOST]:
+        title = f"{summary.made[:16].replace('T', ' ')} {summary.names[0] if summary.names else ''}"
         found[path.name] = title if title not in found.values() else f"{title}, {path.stem}"
     if (kept := state.settings.report) not in found:
         found[kept] = kept
@@ -65,7 +65,7 @@ def introduction() -> None:
         "Press the button on the left: every stage is tried, from the driver to fifteen seconds under load, "
         "and the first line says what it amounts to."
     )
-    say("Or paste an error message below: 25 known failures are recognised, each with its cause and what to do.")
+    say("Or paste an error message below: known failures are recognised, each with its cause and what to do.")
 
 
 def live(show: Callable[[], None]) -> None:

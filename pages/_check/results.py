@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
-
-import streamlit as st
 
 from kernels.check.text import by_stage, grouped, remedies, summary_of, unseen
 from kernels.check.values import FAIL, NOT_MEASURED, PASS, STAGES, WARN, Report, Result, exit_code, verdict, worst
+from pages._html import Markup, joined, show
 from pages._parts import fact, facts, headline, say
 from viz.check import MARKS
 
@@ -50,7 +48,7 @@ def numbers(report: Report) -> None:
             tag = "recorded" if report.recorded else "measured"
             parts.append(fact(f"{name}{held}", f"{one.value:,.4g} {unit}", "", tag, meaning))
     if parts:
-        st.html(facts(parts))
+        show(facts(parts))
 
 
 def advice(report: Report) -> None:
@@ -63,19 +61,20 @@ def advice(report: Report) -> None:
 
 def table(report: Report) -> None:
     """Every check, by stage; where all passed, what was not measured against a figure is folded."""
-    st.html(f'<div class="checks">{"".join(_stage(report, stage, results) for stage, results in by_stage(report))}</div>')
+    stages = joined(_stage(report, stage, results) for stage, results in by_stage(report))
+    show(Markup('<div class="checks">{}</div>').format(stages))
 
 
-def _stage(report: Report, stage: str, results: Sequence[Result]) -> str:
+def _stage(report: Report, stage: str, results: Sequence[Result]) -> Markup:
     counts = {status: sum(one.status == status for one in results) for status in (FAIL, WARN, PASS, NOT_MEASURED)}
     summary = ", ".join(f"{number} {WORDS[status]}" for status, number in counts.items() if number)
     status = worst([one.status for one in results if one.status != NOT_MEASURED] or [NOT_MEASURED])
-    rows = "".join(_row(report, one) for group in grouped(results) for one in _shown(group))
+    rows = joined(_row(report, one) for group in grouped(results) for one in _shown(group))
     opened = " open" if stage not in FOLDED or counts[FAIL] or counts[WARN] else ""
-    return (
-        f'<details{opened}><summary>{_mark(status)}<b title="{escape(STAGES[stage], quote=True)}">{escape(stage)}</b>'
-        f'<span class="count">{summary}</span></summary><div class="rows">{rows}</div></details>'
+    layout = Markup(
+        '<details{}><summary>{}<b title="{}">{}</b><span class="count">{}</span></summary><div class="rows">{}</div></details>'
     )
+    return layout.format(opened, _mark(status), STAGES[stage], stage, summary, rows)
 
 
 def _shown(group: Sequence[Result]) -> list[Result]:
@@ -85,21 +84,21 @@ def _shown(group: Sequence[Result]) -> list[Result]:
     return [summary_of(group), *(one for one in group if one.status in (WARN, FAIL))]
 
 
-def _mark(status: str) -> str:
-    return f'<span class="mark {status.split()[0].lower()}" title="{status}">{MARKS[status]}</span>'
+def _mark(status: str) -> Markup:
+    return Markup('<span class="mark {}" title="{}">{}</span>').format(status.split()[0].lower(), status, MARKS[status])
 
 
-def _row(report: Report, one: Result) -> str:
+def _row(report: Report, one: Result) -> Markup:
     index = next((card.index for card in report.cards if card.key == one.gpu), None)
-    where = f'<span class="where">GPU {index}</span> ' if index is not None and len(report.cards) > 1 else ""
+    several = index is not None and len(report.cards) > 1
+    where = Markup('<span class="where">GPU {}</span> ').format(index) if several else ""
     limit = f"{one.limit}. From: {one.source}" if one.limit else f"From: {one.source}" if one.source else ""
     told = one.limit and (one.threshold is not None or one.status in (WARN, FAIL))
-    held = f'<div class="limit">{escape(limit)}</div>' if told else ""
-    return (
-        f'<div class="check" title="{escape(limit, quote=True)}">{_mark(one.status)}'
-        f'<div><span class="name">{where}{escape(one.title)}:</span> '
-        f'<span class="said">{escape(one.said)}</span>{held}</div></div>'
+    held = Markup('<div class="limit">{}</div>').format(limit) if told else ""
+    layout = Markup(
+        '<div class="check" title="{}">{}<div><span class="name">{}{}:</span> <span class="said">{}</span>{}</div></div>'
     )
+    return layout.format(limit, _mark(one.status), where, one.title, one.said, held)
 
 
 def code(report: Report) -> str:

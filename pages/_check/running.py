@@ -16,8 +16,11 @@ from kernels.check.values import Report
 from kernels.language import MISSING
 from kernels.runtime.device import Gpu
 from kernels.runtime.workers import Workers
+from kernels.storage.files import UnwritableError
 from pages import _shell
 from pages._gpus import gpus
+from pages._html import caption, literal
+from pages._public import public, refusal
 
 from .state import MODES, Settings, state
 
@@ -30,7 +33,7 @@ class Running:
 
     def __init__(self, workers: Workers, *, quick: bool) -> None:
         self.report: Report | None = None
-        self.failure, self.kept = "", ""
+        self.failure, self.kept, self.unkept = "", "", ""
         self.started = time.monotonic()
         self._workers = workers
         folder = history.default_folder()
@@ -42,11 +45,16 @@ class Running:
         try:
             report = self.session.run()
             if report.cards:
-                with contextlib.suppress(OSError):
-                    self.kept = history.save(report, history.default_folder()).name
+                self._keep(report)
             self.report = report
         except Exception as error:
             self.failure = f"{type(error).__name__}: {error}"[:300]
+
+    def _keep(self, report: Report) -> None:
+        try:
+            self.kept = history.save(report, history.default_folder()).name
+        except UnwritableError as error:
+            self.unkept = str(error)
 
     @contextlib.contextmanager
     def _turn(self, gpu: Gpu) -> Iterator[None]:
@@ -94,11 +102,11 @@ def controls(settings: Settings) -> None:
     found = gpus()
     where = f"on {len(found)} GPUs" if len(found) > 1 else f"on {found[0].name}" if found else "without a GPU"
     st.button(
-        f"Check {where}",
+        literal(f"Check {where}"),
         type="primary",
         width="stretch",
         key="check.go",
-        disabled=busy,
+        disabled=busy or public(),
         on_click=_start,
         args=(settings.mode == "quick",),
     )
@@ -106,9 +114,11 @@ def controls(settings: Settings) -> None:
         st.button(
             "Cancel", key="check.cancel", width="stretch", on_click=running.session.cancel, help="What was measured stays."
         )
-    if not found:
+    if public():
+        st.caption(refusal("check"))
+    elif not found:
         reason = MISSING or "No GPU is attached that Triton can launch on."
-        st.caption(
+        caption(
             f"{reason} The check says what is missing, compiles for an H200, and runs the operators in Triton's interpreter."
         )
 

@@ -7,21 +7,22 @@ from typing import Any
 
 import streamlit as st
 
+from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.fits import Fit
 from kernels.inside.jobs import fits_job, interpreted_job, remarks_job, stages_job, variants_job
 from kernels.inside.stages import Stages
 from kernels.inside.variants import Variant
 from kernels.language import MISSING
-from kernels.runtime.compile import Verdict
+from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import Target
-from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
-from kernels.runtime.workers import WorkerError
-from pages import _shell
+from kernels.runtime.workers import NoAnswerError
+from pages import _shell, _unanswered
+from pages._kept import kept
 
 SECONDS = 60.0
 MANY_SECONDS = 180.0
-NO_ANSWER = "The compiler gave no result"
+LIGHTER = "Fewer elements a thread compile faster: more warps or smaller blocks."
 COLD_TURNS, CACHED_TURNS = 3, 7
 LONG = 3.0  # a kernel that compiles so long is compiled once
 
@@ -32,22 +33,24 @@ def checkpoint() -> None:
 
 
 def stages(request: Request, target: Target) -> Stages:
-    """Every stage, with a line of progress while the compiler works; a crash or a hang is a refusal in words."""
+    """Every stage, with a line of progress while the compiler works; a compiler that gives no result says so in words."""
     if MISSING:
         return Stages(target, Verdict(False, target.name, "Triton", MISSING))
-    name = request.launch().kernel.__name__
+    name, key = request.launch().kernel.__name__, f"{request!r} {target!r}"
     try:
         with st.spinner(f"Compiling {name} for {target.name} …", show_time=True):
-            return _stages(f"{request!r} {target!r}", request, target)
-    except WorkerError as error:
-        words = f"{error} Fewer elements a thread compile faster: more warps or smaller blocks."
-        return Stages(target, Verdict(False, target.name, NO_ANSWER, words))
+            return _unanswered.once(f"stages {key}", lambda: _stages(key, request, target))
+    except NoAnswerError as error:
+        return Stages(target, Verdict(False, target.name, NO_ANSWER, joined(str(error), LIGHTER)))
+    except EnvironmentFailure as error:
+        return Stages(target, Verdict(False, target.name, NO_ANSWER, joined(str(error))))
     except TaskError as error:
         return Stages(target, Verdict(False, target.name, "Triton", str(error)))
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def _stages(key: str, _request: Request, _target: Target) -> Stages:
+    """Raises what the worker raises, so that no failure is kept; so do the others below."""
     return _ask("compile", SECONDS, stages_job, _request, _target)
 
 
@@ -55,51 +58,67 @@ def _ask(worker: str, seconds: float, job: Callable[..., Any], *arguments: Any) 
     return _shell.workers()[worker].call(job, *arguments, seconds=seconds, checkpoint=checkpoint, kill=True)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def fits(key: str, _request: Request, _target: Target) -> tuple[Fit, ...]:
+def fits(request: Request, target: Target) -> tuple[Fit, ...]:
     """What would fit; nothing where that cannot be found out."""
     try:
-        return _ask("compile", SECONDS, fits_job, _request, _target)
-    except (TaskError, WorkerError):
+        return _fits(f"{request!r} {target!r}", request, target)
+    except TaskError:
         return ()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def remarks(key: str, _request: Request, _target: Target) -> tuple[str, ...]:
+@kept
+def _fits(key: str, _request: Request, _target: Target) -> tuple[Fit, ...]:
+    return _ask("compile", SECONDS, fits_job, _request, _target)
+
+
+def remarks(request: Request, target: Target) -> tuple[str, ...]:
     """The warnings; none where the compiler gave no answer, which the page says elsewhere."""
     try:
-        return _ask("compile", SECONDS, remarks_job, _request, _target)
-    except (TaskError, WorkerError):
+        return _remarks(f"{request!r} {target!r}", request, target)
+    except TaskError:
         return ()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def interpreted(key: str, _request: Request) -> tuple[bool, str]:
-    """Whether Triton's interpreter runs the launch, and what it says where it does not."""
-    try:
-        said = _ask("trace", 20.0, interpreted_job, _request)
-    except (TaskError, WorkerError) as error:
-        said = str(error)
-    return said is None, said or ""
+@kept
+def _remarks(key: str, _request: Request, _target: Target) -> tuple[str, ...]:
+    return _ask("compile", SECONDS, remarks_job, _request, _target)
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
-def variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...] | str:
+def interpreted(request: Request) -> str | None:
+    """What Triton's interpreter says against the launch, None where it runs; raises TaskError where that is not known."""
+    return _interpreted(repr(request), request)
+
+
+@kept
+def _interpreted(key: str, _request: Request) -> str | None:
+    return _ask("trace whole", 20.0, interpreted_job, _request)
+
+
+def variants(request: Request, target: Target) -> tuple[Variant, ...] | str:
     """Which other launches need another kernel; a sentence where the compiler gave no answer."""
     try:
-        return _ask("compile", MANY_SECONDS, variants_job, _request, _target)
-    except (TaskError, WorkerError) as error:
-        return str(error)
+        return _variants(f"{request!r} {target!r}", request, target)
+    except TaskError as error:
+        return joined(str(error))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
-def times(key: str, _request: Request, _target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]] | str:
+@kept
+def _variants(key: str, _request: Request, _target: Target) -> tuple[Variant, ...]:
+    return _ask("compile", MANY_SECONDS, variants_job, _request, _target)
+
+
+def times(request: Request, target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]] | str:
     """Compiled afresh a few times (a long one once), then taken from the cache a few times; a sentence where that fails."""
     try:
-        cold = [_ask("compile", SECONDS, stages_job, _request, _target, True)]
-        while len(cold) < COLD_TURNS and sum(cold[0].seconds.values()) < LONG:
-            cold.append(_ask("compile", SECONDS, stages_job, _request, _target, True))
-        cached = [_ask("compile", SECONDS, stages_job, _request, _target) for _ in range(CACHED_TURNS)]
-    except (TaskError, WorkerError) as error:
-        return str(error)
+        return _compile_times(f"{request!r} {target!r}", request, target)
+    except TaskError as error:
+        return joined(str(error))
+
+
+@kept
+def _compile_times(key: str, _request: Request, _target: Target) -> tuple[tuple[Stages, ...], tuple[Stages, ...]]:
+    cold = [_ask("compile", SECONDS, stages_job, _request, _target, True)]
+    while len(cold) < COLD_TURNS and sum(cold[0].seconds.values()) < LONG:
+        cold.append(_ask("compile", SECONDS, stages_job, _request, _target, True))
+    cached = [_ask("compile", SECONDS, stages_job, _request, _target) for _ in range(CACHED_TURNS)]
     return tuple(cold), tuple(cached)

@@ -6,11 +6,14 @@ from html import escape
 
 import streamlit as st
 
+from kernels.errors import TaskError, joined
 from kernels.inside.interpreted import why
 from kernels.inside.mix import Mix, mix
 from kernels.inside.moved import grouped, loaded
 from kernels.language import MISSING, triton
+from kernels.runtime.compile import Verdict
 from kernels.runtime.device import attached
+from kernels.runtime.request import Request
 from pages import _parts
 from pages._parts import fact, facts, say
 from viz.instructions import RESOURCES
@@ -39,6 +42,8 @@ def headline(built: Built, settings: CompilerSettings) -> None:
 
 def _sentence(built: Built, kernel: str) -> str:
     stages = built.stages
+    if not stages.texts and not stages.verdict.refused:
+        return f"{kernel} is **not** compiled for **{stages.target.name}** yet."
     if not stages.texts:
         return f"{kernel} does **not** compile for **{stages.target.name}**."
     used = stages.resources
@@ -94,27 +99,32 @@ def refusal(built: Built, name: str = "") -> None:
     stages, request, verdict = built.stages, built.request, built.stages.verdict
     if verdict.launchable:
         return
-    if verdict.who == compiling.NO_ANSWER or MISSING:
+    if not verdict.refused or MISSING:
         say(f"**{name}{verdict.who}.** {verdict.reason}" if not MISSING else f"**{MISSING}.** {READABLE}", "fault")
         return
     who = "Triton refuses this launch" if verdict.who == "Triton" else f"{stages.target.name} cannot run this launch"
     where = f", line {verdict.line}" if verdict.line else ""
-    runs, words = compiling.interpreted(repr(request), request)
-    if runs:
-        other = f"<b>It runs in Triton's interpreter all the same.</b> {escape(why(verdict.reason or ''))}"
-    else:
-        said = words.rstrip(".")
-        its = "" if said == (verdict.reason or "").rstrip(".") else f": {escape(said)}"
-        other = f"Triton's interpreter refuses it too{its}."
-    reason = escape((verdict.reason or "").rstrip("."))
-    st.html(f'<div class="say refusal"><b>{escape(name)}{who}</b>{where}: {reason}. {other}</div>')
+    reason = escape(joined(verdict.reason or ""))
+    st.html(f'<div class="say refusal"><b>{escape(name)}{who}</b>{where}: {reason} {_in_interpreter(request, verdict)}</div>')
+
+
+def _in_interpreter(request: Request, verdict: Verdict) -> str:
+    """Whether the interpreter runs what is refused, as HTML; nothing where that is not known."""
+    try:
+        words = compiling.interpreted(request)
+    except TaskError:
+        return ""
+    if words is None:
+        return f"<b>It runs in Triton's interpreter all the same.</b> {escape(why(verdict.reason or ''))}"
+    its = "" if joined(words) == joined(verdict.reason or "") else f": {words}"
+    return escape(joined(f"Triton's interpreter refuses it too{its}"))
 
 
 def remarks(built: Built, name: str = "") -> None:
     """What is worth a warning, a line each, apart from a refusal; `name` of the second state."""
     if not built.stages.texts:
         return
-    for words in compiling.remarks(f"{built.request!r} {built.stages.target!r}", built.request, built.stages.target):
+    for words in compiling.remarks(built.request, built.stages.target):
         if words != built.stages.verdict.reason:
             say(f"{name}{words}")
 
@@ -122,10 +132,10 @@ def remarks(built: Built, name: str = "") -> None:
 def fitting(built: Built) -> None:
     """The nearest launches that the target takes, each a button where the page can set it."""
     stages, request = built.stages, built.request
-    if MISSING or stages.verdict.launchable or stages.verdict.who == compiling.NO_ANSWER:
+    if MISSING or not stages.verdict.refused:
         return
     with st.spinner("Looking for what would fit …"):
-        found = compiling.fits(f"{request!r} {stages.target!r}", request, stages.target)
+        found = compiling.fits(request, stages.target)
     if not found:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -139,7 +139,7 @@ def _anew(settings: CompilerSettings, built: Built) -> None:
     with right:
         title("Which launches need another kernel", "each was compiled just now")
         with st.spinner("Compiling the launch with other sizes …", show_time=True):
-            found = compiling.variants(f"{settings.request!r} {built.stages.target!r}", settings.request, built.stages.target)
+            found = compiling.variants(settings.request, built.stages.target)
         if isinstance(found, str):
             st.html(f'<div class="say fault">{escape(found)}</div>')
             return
@@ -159,7 +159,7 @@ def _anew(settings: CompilerSettings, built: Built) -> None:
 def _times(built: Built, style: Style) -> None:
     request, target = built.request, built.stages.target
     with st.spinner("Compiling afresh, to time it …", show_time=True):
-        found = compiling.times(f"{request!r} {target!r}", request, target)
+        found = compiling.times(request, target)
     if isinstance(found, str) or not found[0][0].seconds:
         st.caption(found if isinstance(found, str) else "Nothing was built, so there is nothing to time.")
         return

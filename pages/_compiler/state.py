@@ -10,7 +10,7 @@ from kernels.inside.stages import STAGES
 from kernels.operator import DTYPES, Numbers, Operator, Preset, Problem, Size
 from kernels.runtime.device import DEFAULT_TARGET, TARGETS, Target, attached
 from kernels.runtime.request import Request
-from kernels.runtime.settings import NUM_WARPS, RejectedError, Settings, block_size, corrected, link, telling, whole
+from kernels.runtime.settings import NUM_WARPS, RejectedError, Settings, block_size, corrected, digits, link, telling, whole
 from kernels.runtime.source import source_of
 from pages._state import State, request_shows
 
@@ -111,12 +111,12 @@ def read(raw: Mapping[str, str]) -> tuple[CompilerSettings, tuple[str, ...]]:
     differs = _chosen(raw, "differs", ("", *differences(request)), "", notices)
     by = _by(raw, request, target, differs, notices) if differs else ""
     line = raw.get("line", "")
-    source = source_of(request.launch().kernel)
-    within = line.isdigit() and len(line) < 9 and 0 <= int(line) - source.first < len(source.lines)
+    source, number = source_of(request.launch().kernel), digits(line)
+    within = number is not None and 0 <= number - source.first < len(source.lines)
     if line and not within:
         last = source.first + len(source.lines) - 1
         notices.append(f"line: {line[:24]!r} is not a line of this kernel, {source.first} to {last}; none is chosen.")
-    return CompilerSettings(request, target, stage, int(line) if within else None, differs, by), tuple(notices)
+    return CompilerSettings(request, target, stage, number if within else None, differs, by), tuple(notices)
 
 
 def _start(operator: Operator) -> Preset:
@@ -157,7 +157,7 @@ def _by(raw: Mapping[str, str], request: Request, target: str, differs: str, not
 def write(settings: CompilerSettings) -> dict[str, str]:
     """The texts that `read` turns into these settings again; what is at its default is left out."""
     request = settings.request
-    texts = link(Settings(request, telling(request, request.launch().programs)))
+    texts = link(Settings(request, telling(request, request.launch().programs)), _start)
     if settings.target != default_target():
         texts["target"] = settings.target
     if settings.stage != _stage({}, STAGES[find(settings.target).backend], []):
@@ -169,13 +169,18 @@ def write(settings: CompilerSettings) -> dict[str, str]:
     return texts
 
 
+def from_launch(settings: Settings) -> dict[str, str]:
+    """The texts of this page for what the launch page shows."""
+    return link(settings, _start)
+
+
 def shows(settings: CompilerSettings) -> dict[str, Any]:
     """What the widgets show, by name."""
     return request_shows(settings) | {
         "target": settings.target,
         "stage": settings.stage,
         "differs": settings.differs or None,
-        "by": int(settings.by) if settings.by.isdigit() else settings.by,
+        "by": settings.by if (number := digits(settings.by)) is None else number,
     }
 
 

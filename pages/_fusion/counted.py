@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import streamlit as st
-
+from kernels.errors import TaskError
 from kernels.language import MISSING
 from kernels.operator import Numbers
-from kernels.runtime.jobs import TaskError, picture_job
+from kernels.runtime.jobs import picture_job
 from kernels.runtime.records import Limits
 from kernels.runtime.request import Request
-from kernels.runtime.workers import WorkerError
 from pages import _shell
+from pages._kept import kept
 
 from .state import Comparison
 
@@ -41,7 +40,7 @@ def words(comparison: Comparison) -> str:
     request = small(comparison.request)
     try:
         counted = _counted(repr(request), request)
-    except (TaskError, WorkerError):  # not kept: it may be counted next time
+    except TaskError:  # not kept: it may be counted next time
         return ""
     if counted is None:
         return ""
@@ -52,8 +51,8 @@ def words(comparison: Comparison) -> str:
     return f"; the kernel’s own accesses on {shape} are {counted:,} bytes, and the formula has {expected:,}"
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def _counted(key: str, _request: Request) -> int | None:
     asked = (picture_job, _request, 0, None, 0, Limits(seconds=SECONDS), False)
-    picture = _shell.workers()["trace"].call(*asked, seconds=SECONDS + 10)
+    picture = _shell.workers()["trace whole"].call(*asked, seconds=SECONDS + 10)
     return sum(picture.counted) if picture.counted and picture.complete else None

@@ -8,6 +8,7 @@ import streamlit as st
 
 from kernels.measure import verdicts, ways
 from kernels.measure.records import Timed
+from pages._html import caption
 from pages._parts import chart, say, table, title
 from viz.roofline import Dot, Roof, roofline_figure
 from viz.theme import Style
@@ -182,7 +183,7 @@ def _roofline(found: Found, style: Style) -> None:
     if ghost:
         say(_ghost_words(ghost, found))
     if roofs.formula:
-        st.caption(f"Theoretical, from the driver's clocks and widths: {roofs.formula}. Measured: a copy, and cuBLAS.")
+        caption(f"Theoretical, from the driver's clocks and widths: {roofs.formula}. Measured: a copy, and cuBLAS.")
 
 
 def dot(timed: Timed, moved: int, operations: int) -> Dot:

@@ -14,7 +14,9 @@ from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
 from kernels.runtime.limits import illegal, refusal
 from pages import _shell
 from pages._gpus import chosen_gpu, picker
+from pages._html import caption, literal
 from pages._parts import say
+from pages._public import refusal as refusal_of
 from viz.words import bytes_text, seconds_text
 
 from . import found
@@ -31,7 +33,7 @@ def buttons(comparison: Comparison) -> None:
     """What can be started here, or why nothing can."""
     gpu = chosen_gpu()
     if gpu is None:
-        reason = MISSING or "No GPU is attached: recorded runs are shown."
+        reason = refusal_of("measure") or MISSING or "No GPU is attached: recorded runs are shown."
         st.button("Measure", disabled=True, width="stretch", help=reason, key="fusion.none")
         st.caption(reason)
         return
@@ -170,18 +172,18 @@ def _save() -> None:
         return
     saved, path, wrong = st.session_state.get("fusion.saved", (None, "", ""))
     if saved is current and path:
-        st.caption(f"Saved as {path}")
+        caption(f"Saved as {path}")
         return
     what = current.run().title
-    st.button("Save this run", key="fusion.save", on_click=_write, args=(current,), width="stretch", help=what)
+    st.button("Save this run", key="fusion.save", on_click=_write, args=(current,), width="stretch", help=literal(what))
     if saved is current:
-        st.caption(wrong)
+        caption(wrong)
 
 
 def _write(current: Campaign) -> None:
     try:
-        path = runs.save(current.run(), runs.folder_of(st.session_state.get("runs.folder")))
+        path = runs.keep(current.run(), runs.folder_of(st.session_state.get("runs.folder")))
         st.session_state["fusion.saved"] = (current, str(path), "")
     except OSError as error:
-        wrong = f"Not saved: {error.strerror or error}. Choose a folder on the Runs page."
+        wrong = f"Not saved. {error} The folder is chosen on the Runs page."
         st.session_state["fusion.saved"] = (current, "", wrong)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernels import find, operators
 from kernels.measure.ways import directions_of
-from kernels.operator import Operator
+from kernels.operator import Operator, Preset
 from kernels.runtime import settings as texts
 from kernels.runtime.request import Request
 from pages._state import State, request_shows
@@ -40,9 +40,13 @@ def read(raw: Mapping[str, str]) -> tuple[Comparison, tuple[str, ...]]:
     if given["operator"] not in operators():
         said = (f"operator: {given['operator'][:24]!r} is not one of {', '.join(comparable())}; {DEFAULT} is used.",)
         given["operator"] = DEFAULT
-    found, more = texts.corrected(given, lambda operator: operator.measured_start, known=("direction",))
+    found, more = texts.corrected(given, _start, known=("direction",))
     direction, wrong = _direction(found.request.description, given.get("direction", "forward"))
     return Comparison(found.request, direction), (*said, *more, *wrong)
+
+
+def _start(operator: Operator) -> Preset:
+    return operator.measured_start
 
 
 def _direction(operator: Operator, name: str) -> tuple[str, tuple[str, ...]]:
@@ -54,7 +58,7 @@ def _direction(operator: Operator, name: str) -> tuple[str, tuple[str, ...]]:
 
 def write(comparison: Comparison) -> dict[str, str]:
     """The texts that `read` turns into this comparison again."""
-    found = texts.link(texts.Settings(comparison.request))
+    found = texts.link(texts.Settings(comparison.request), _start)
     kept = {name: text for name, text in found.items() if name not in SHOWN}
     return kept | ({"direction": comparison.direction} if comparison.direction != "forward" else {})
 

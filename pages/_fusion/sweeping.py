@@ -10,7 +10,7 @@ from kernels.measure.ways import WAYS
 from pages._gpus import chosen_gpu
 from pages._parts import chart, say, title
 from viz.sweep import Curve, sweep_figure
-from viz.theme import Style
+from viz.theme import Style, plain
 from viz.words import seconds_text
 
 from . import found, running
@@ -107,7 +107,7 @@ def _at(point: Point, axis: str, way: str, unit: str, run: Run) -> tuple[float, 
     seconds = timed.kernel.median
     drawn, words = (seconds, "") if unit == "time" else _speed(point, seconds, run)
     wrong = verdicts.invalid(timed, point, run.roofs, run.device)
-    text = f"<b>{timed.title}</b>, {axis} {value:,}<br>{seconds_text(seconds)}{words}"
+    text = f"<b>{plain(timed.title)}</b>, {axis} {value:,}<br>{seconds_text(seconds)}{words}"
     return float(value), drawn, text + (f"<br>{wrong}" if wrong else "")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from kernels.measure.records import plain
+from kernels.storage import codec
+from pages._html import caption
 
 from .found import Found
 from .state import Comparison, write
@@ -26,9 +26,9 @@ def along(comparison: Comparison, found: Found | None) -> None:
         return
     with right:
         st.markdown(f"**The run**, {found.origin}: device, versions, method and every figure")
-        data = json.dumps(plain(found.run), indent=1)
+        data = codec.encoded(found.run)
         st.download_button("JSON", data, "run.json", "application/json", key="take.run", on_click="ignore")
-        st.caption(found.about)
+        caption(found.about)
 
 
 def command(comparison: Comparison) -> str:

@@ -6,9 +6,8 @@ import streamlit as st
 
 from kernels import operators
 from kernels.inside.examples import EXAMPLES
-from kernels.operator import Size
-from kernels.runtime.settings import BLOCK_MAXIMUM, NUM_WARPS
-from pages._controls import dtype, number
+from kernels.runtime.settings import NUM_WARPS
+from pages._controls import blocks_of, dtype, number, sizes_of
 
 from .state import KEPT, SHOWN, Shown, gpu_names, state
 
@@ -44,18 +43,12 @@ def _operator(shown: Shown) -> None:
 
 
 def _sizes(shown: Shown) -> None:
-    operator, request = shown.request.description, shown.request
-    fields = [(size, request.problem[size.name], size.maximum) for size in operator.sizes]
-    fields += [(block, request.tiling[block.name], _largest(block)) for block in operator.blocks]
-    fields.append((NUM_WARPS, request.tiling.num_warps, NUM_WARPS.maximum))
+    request = shown.request
+    fields = [*sizes_of(request), *blocks_of(request), (NUM_WARPS, request.tiling.num_warps, NUM_WARPS.maximum)]
     wide = 1 if len(fields) == 3 else 2
     places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
     for (size, value, maximum), place in zip(fields, places, strict=False):
         number(state, size, value, place, maximum)
-
-
-def _largest(block: Size) -> int:
-    return BLOCK_MAXIMUM if block.name.startswith("BLOCK") else block.maximum
 
 
 def _examples(shown: Shown) -> None:

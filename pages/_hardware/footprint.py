@@ -9,6 +9,7 @@ from kernels.inside.facts import Chip
 from kernels.inside.footprint import Footprint, footprint, order_name, why_not, with_group
 from kernels.inside.recordings import recorded
 from kernels.runtime.request import Request
+from pages._kept import kept
 from pages._parts import chart, fact, facts, say, title
 from viz import hardware_footprint
 from viz.theme import Style
@@ -58,7 +59,7 @@ def _recorded(request: Request, groups: list[int]) -> None:
         say(f"Recorded on {device}, {when}: {times}, as launched, without instruments.")
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def _footprint(key: str, _request: Request, _group: int, _at_once: int) -> Footprint:
     return footprint(with_group(_request, _group), _at_once)
 

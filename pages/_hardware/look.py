@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import CHIPS, Chip, of_gpu
 from kernels.inside.hardware_jobs import analysis_job, schedule_job, threads_job
-from kernels.inside.recordings import nearest, recorded
+from kernels.inside.recordings import Launched, nearest, recorded
 from kernels.inside.schedule import Schedule
 from kernels.inside.threads import Threads
 from kernels.language import MISSING
 from kernels.runtime.background import Background
-from kernels.runtime.compile import Verdict
+from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import Gpu, Target, find_target
-from kernels.runtime.jobs import TaskError
 from kernels.runtime.request import Request
-from kernels.runtime.workers import WorkerError
-from pages import _shell
+from pages import _shell, _unanswered
 from pages._gpus import gpus
+from pages._kept import kept
 
 from .state import Shown, state
 
@@ -56,12 +56,15 @@ def analysis(request: Request, target: Target) -> Analysis:
         return Analysis(target, Verdict(False, target.name, "Triton", MISSING))
     try:
         with st.spinner(f"Compiling {plain.launch().kernel.__name__} for {target.name} …", show_time=True):
-            return _analysis(f"{plain!r} {target}", plain, target)
-    except (TaskError, WorkerError) as error:
+            key = f"{plain!r} {target}"
+            return _unanswered.once(f"analysis {key}", lambda: _analysis(key, plain, target))
+    except EnvironmentFailure as error:
+        return Analysis(target, Verdict(False, target.name, NO_ANSWER, joined(str(error))))
+    except TaskError as error:
         return Analysis(target, Verdict(False, target.name, "Triton", str(error)))
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
     """Raises what the worker raises: a compiler that hung once is asked again."""
     worker = _shell.workers()["compile"]
@@ -128,6 +131,6 @@ def seen(shown: Shown) -> Seen | None:
     return Seen(other[1], _named(other[0])) if other else None
 
 
-def _named(key: dict[str, object]) -> str:
-    sizes = ", ".join(f"{name} = {value:,}" for name, value in key["sizes"].items())
-    return f"{sizes}, {key['dtype']}"
+def _named(key: Launched) -> str:
+    sizes = ", ".join(f"{name} = {value:,}" for name, value in key.sizes.items())
+    return f"{sizes}, {key.dtype}"

@@ -6,6 +6,7 @@ import streamlit as st
 
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import Chip
+from pages._html import caption
 from pages._parts import chart, say, title
 from viz import hardware_chip
 from viz.theme import Style
@@ -52,4 +53,4 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, narrow: 
         kind = chip.multiprocessor
         cores = f"{kind.schedulers} schedulers, each with {kind.cores // kind.schedulers} cores and a tensor core"
         lit = f"One SM: {cores}. {lit}"
-    st.caption(f"{lit} Source of the numbers: {chip.source}.")
+    caption(f"{lit} Source of the numbers: {chip.source}.")

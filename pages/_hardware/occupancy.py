@@ -14,6 +14,7 @@ from kernels.runtime.background import Background
 from kernels.runtime.device import Target
 from kernels.runtime.request import Request
 from pages import _shell
+from pages._html import caption
 from pages._parts import chart, say, title
 from viz import hardware_occupancy
 from viz.theme import Style
@@ -51,7 +52,7 @@ def draw(shown: Shown, chip: Chip, analysis: Analysis, style: Style) -> None:
             f" {chip.multiprocessors} SMs hold **{made.at_once:,}**: {made.count:,} wave{'' if made.count == 1 else 's'}{last}."
         )
     say(words)
-    st.caption(f"By formula. {MULTIPROCESSOR_SOURCE}. {chip.name}: {chip.source}.")
+    caption(f"By formula. {MULTIPROCESSOR_SOURCE}. {chip.name}: {chip.source}.")
     _curves(shown, chip, style)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 import streamlit as st
 
@@ -12,6 +10,7 @@ from kernels.inside.facts import Chip
 from kernels.inside.held import Held
 from kernels.inside.layouts import Owners, owners, understood
 from kernels.inside.threads import Read
+from pages._html import Markup, joined, show
 from pages._parts import chart, say, title
 from viz import hardware_owners, hardware_schedule
 from viz.hardware_terms import TERMS
@@ -22,6 +21,7 @@ from . import look
 from .state import SHOWN, Shown, state
 
 PIECES = 3
+TAG = Markup('<span style="white-space: nowrap" class="tag {}">{}</span>')
 VERBS = {"load": "loads", "copy": "copies", "store": "stores", "sum": "adds up"}
 
 
@@ -56,7 +56,7 @@ def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:
     lanes = analysis.target.warp_size
     figure = hardware_owners.owners_figure(tensor.shape, threads, registers, lanes, shown.colour, style)
     chart(figure, "owners", f"The threads that hold {tensor.argument}")
-    st.html(f'<div class="way">{_told(tensor, analysis, read, threads)}</div>')
+    show(Markup('<div class="way">{}</div>').format(_told(tensor, analysis, read, threads)))
 
 
 def _choices(shown: Shown, analysis: Analysis, style: Style) -> None:
@@ -97,21 +97,22 @@ def _owned(tensor: Held, read: Read | None) -> tuple[np.ndarray, np.ndarray | No
     return (read.threads, None) if read and read.threads is not None else None
 
 
-def _told(tensor: Held, analysis: Analysis, read: Read | None, threads: np.ndarray) -> str:
+def _told(tensor: Held, analysis: Analysis, read: Read | None, threads: np.ndarray) -> Markup:
     parts = []
     if understood(tensor.layout):
         found = owners(tensor.layout, tensor.shape)
         copies = f", and each element is held by {found.copies()} threads" if found.copies() > 1 else ""
-        parts.append(f"<b>{found.registers:,}</b> of {threads.size:,} elements a thread{copies}; {_wide(tensor, analysis)}.")
+        layout = Markup("<b>{:,}</b> of {:,} elements a thread{}; {}.")
+        parts.append(layout.format(found.registers, threads.size, copies, _wide(tensor, analysis)))
         parts.append(f"Thread 0 holds {_pieces(found)}.")
     if read is None:
-        source = '<span style="white-space: nowrap" class="tag counted">from the TTGIR</span>'
+        kind, said = "counted", "from the TTGIR"
     elif read.agrees is None:
-        source = '<span style="white-space: nowrap" class="tag measured">read in a real launch</span>'
+        kind, said = "measured", "read in a real launch"
     else:
-        kind, said = ("measured", "agrees") if read.agrees else ("fault", "DIFFERS")
-        source = f'<span style="white-space: nowrap" class="tag {kind}">a real launch read the thread numbers: {said}</span>'
-    return f"{' '.join(parts)} {source}"
+        kind, agrees = ("measured", "agrees") if read.agrees else ("fault", "DIFFERS")
+        said = f"a real launch read the thread numbers: {agrees}"
+    return joined([*parts, TAG.format(kind, said)], " ")
 
 
 def _pieces(found: Owners) -> str:
@@ -132,14 +133,14 @@ def _piece(first: int, last: int, shape: tuple[int, ...]) -> str:
     return f"row {row:,}, columns {left:,} to {right:,}" if last > first else f"row {row:,}, column {left:,}"
 
 
-def _wide(tensor: Held, analysis: Analysis) -> str:
+def _wide(tensor: Held, analysis: Analysis) -> Markup | str:
     width = analysis.width(tensor)
     if not width:
         return "its instructions are not told by the machine’s text"
     each = width // {"f32": 4, "i32": 4}.get(tensor.dtype, 2)
     if each == 1:
-        return f"<b>{width}</b> bytes with one instruction: <b>one element at a time</b>"
-    return f"<b>{width}</b> bytes with one instruction: {each} elements at a time"
+        return Markup("<b>{}</b> bytes with one instruction: <b>one element at a time</b>").format(width)
+    return Markup("<b>{}</b> bytes with one instruction: {} elements at a time").format(width, each)
 
 
 def who_ran(shown: Shown, chip: Chip, style: Style) -> bool:
@@ -151,7 +152,7 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> bool:
     if found is None:
         return False
     title(
-        f'Which <abbr title="{escape(TERMS["multiprocessor"], quote=True)}">SM</abbr> ran which program, and when',
+        Markup('Which <abbr title="{}">SM</abbr> ran which program, and when').format(TERMS["multiprocessor"]),
         "a row an SM; shades are waves",
     )
     if not chip.target.startswith("sm_"):
@@ -164,7 +165,7 @@ def who_ran(shown: Shown, chip: Chip, style: Style) -> bool:
         f"{one.programs:,} programs on {one.multiprocessors} multiprocessors",
     )
     chart(hardware_schedule.order_figure(one.starts, one.span, style), "order", "When each program started")
-    st.html(f'<div class="way">{_scheduled(found, chip)}</div>')
+    show(Markup('<div class="way">{}</div>').format(_scheduled(found, chip)))
     return True
 
 
@@ -179,22 +180,18 @@ def not_told(shown: Shown, chip: Chip) -> str:
     return f"No schedule of this operator (which SM ran which program, and when): {reason}."
 
 
-def _scheduled(found: look.Seen, chip: Chip) -> str:
+def _scheduled(found: look.Seen, chip: Chip) -> Markup:
     one = found.schedule
     per_unit = one.per_unit()
     idle = int((per_unit == 0).sum())
     used = per_unit[per_unit > 0]
     each = f"{used.min():,}" if used.min() == used.max() else f"{used.min():,} to {used.max():,}"
     programs = "program" if used.max() == 1 else "programs"
-    tag = (
-        f'<span style="white-space: nowrap" class="tag recorded">recorded on {one.device}, {one.when}</span>'
-        if one.when
-        else ""
-    )
-    tag = tag or f'<span style="white-space: nowrap" class="tag measured">measured on {one.device}</span>'
-    instead = f"<b>Not these sizes</b>, but {found.instead}. " if found.instead else ""
-    instead += "" if chip.name in one.device else "<b>Not this GPU.</b> "
-    dark = f"<b>{idle}</b> SMs had nothing to do, the others" if idle else "Each SM"
+    kind = "recorded" if one.when else "measured"
+    tag = TAG.format(kind, f"{kind} on {one.device}{f', {one.when}' if one.when else ''}")
+    instead = Markup("<b>Not these sizes</b>, but {}. ").format(found.instead) if found.instead else Markup()
+    instead += Markup("" if chip.name in one.device else "<b>Not this GPU.</b> ")
+    dark = Markup("<b>{}</b> SMs had nothing to do, the others").format(idle) if idle else "Each SM"
     cost = one.cost
     slower = f"{seconds_text(cost.plain)} without and {seconds_text(cost.instrumented)} with it"
     registers = f"{cost.plain_registers} and {cost.instrumented_registers} registers"
@@ -202,8 +199,9 @@ def _scheduled(found: look.Seen, chip: Chip) -> str:
     clock = f"Reading the clock {costs}: a launch takes {slower}, {registers}; the timer ticks in {one.tick} ns."
     drawn = hardware_schedule.drawn_span(one.starts, one.span)
     zoomed = f"The lower picture has only the first {seconds_text(drawn / 1e9)}. " if drawn < one.span else ""
-    return (
-        f"{instead}{dark} ran <b>{each}</b> {programs}, at most <b>{one.together()}</b> at once, in "
-        f"{seconds_text(one.span / 1e9)}; for the last {seconds_text(one.tail() / 1e9)} one SM or more had nothing left to do. "
-        f"{zoomed}{tag} {clock}"
+    layout = Markup(
+        "{}{} ran <b>{}</b> {}, at most <b>{}</b> at once, in {}; "
+        "for the last {} one SM or more had nothing left to do. {}{} {}"
     )
+    took, last = seconds_text(one.span / 1e9), seconds_text(one.tail() / 1e9)
+    return layout.format(instead, dark, each, programs, one.together(), took, last, zoomed, tag, clock)

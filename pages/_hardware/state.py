@@ -11,7 +11,7 @@ from kernels.inside.examples import EXAMPLES
 from kernels.inside.facts import CHIPS, DEFAULT
 from kernels.inside.sectors import PATTERNS
 from kernels.runtime.request import Request
-from kernels.runtime.settings import DEFAULT_OPERATOR, SHORT, Settings, corrected, link
+from kernels.runtime.settings import DEFAULT_OPERATOR, SHORT, Settings, corrected, digits, link
 from pages._gpus import gpus
 from pages._state import State, request_shows
 from viz.hardware_owners import MODES
@@ -58,12 +58,13 @@ def read(texts: Mapping[str, str]) -> tuple[Shown, tuple[str, ...]]:
             said.append(f"{name}: {value[:24]!r} is not one of {', '.join(allowed)}; {first} is used.")
     for name in NUMBERS:
         value = texts.get(name, "0")
-        own[name] = int(value) if value.isdecimal() and len(value) < 7 else 0
-        if str(own[name]) != value:
+        number = digits(value) if len(value) < 7 else None
+        own[name] = number or 0
+        if number is None:
             said.append(f"{name}: {value[:24]!r} is not a whole number from 0 to 999,999; 0 is used.")
     rest = {name: value for name, value in texts.items() if name not in (*choices, *NUMBERS)}
     settings, more = corrected(_with_sizes(rest))
-    return Shown(settings.request, **{"gpu": default_gpu(), **own}), (*more, *said)
+    return Shown(settings.request.without_change(), **{"gpu": default_gpu(), **own}), (*more, *said)
 
 
 def _with_sizes(texts: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from kernels.runtime.picture import Picture
 from kernels.runtime.records import linear
 from kernels.runtime.request import LAYOUTS, Request, first_input
 from kernels.runtime.settings import Settings
+from kernels.runtime.what_ifs import UNCOUNTED, lanes_of_launch, moved_bytes, story
 from pages import _parts
 from pages._gpus import device_name, gpus
 from pages._parts import fact, facts
@@ -24,11 +25,9 @@ from .state import state
 def headline(settings: Settings) -> None:
     """The sentence with its numbers, and what it runs on."""
     request = settings.request
-    operator = request.description
-    text = operator.story(request.problem, request.tiling) if operator.story else operator.idea
     found = gpus()
     where = device_name(found[0]) if found else "no GPU: Triton's interpreter"
-    _parts.headline(text, f"{where} · Triton {triton.__version__}", alive=bool(found))
+    _parts.headline(story(request), f"{where} · Triton {triton.__version__}", alive=bool(found))
 
 
 def sentences(settings: Settings, picture: Picture, reason: str | None) -> None:
@@ -84,40 +83,37 @@ def figures(settings: Settings, picture: Picture, style: Style) -> None:
                 _statements(settings, picture)
 
 
-def _facts(settings: Settings, picture: Picture) -> list[tuple[str, str, str, str]]:
+Fact = tuple[str, str, str, str, str]
+
+
+def _facts(settings: Settings, picture: Picture) -> list[Fact]:
     request = settings.request
-    operator, grid = request.description, picture.grid
-    shown = [("grid", grid_text(grid), "", "formula")]
-    if operator.axes:
-        lanes, live = lanes_of_launch(request)
-        share = f"{1 - live / lanes:.1%}" if lanes and lanes > 999 else ""
-        masked = (f"{lanes - live:,} of {lanes:,}", share) if lanes < 10**7 else (share, f"of {large(lanes)}")
-        shown.append(("lanes masked", *masked, "formula"))
-    if operator.traffic:
-        moved = sum(step.moved for step in operator.traffic(request.problem, request.tiling).fused)
-        counted = sum(picture.counted) if picture.counted and not request.what_if else None
-        shown.append(
-            (
-                "bytes moved",
-                bytes_text(counted if counted is not None else moved),
-                "",
-                "formula" if counted is None else "counted",
-            )
-        )
+    shown = [("grid", grid_text(picture.grid), "", "formula", "")]
+    if request.description.axes:
+        shown.append(_masked(request))
+    if not request.description.traffic:
+        return shown
+    counted = sum(picture.counted) if picture.counted else None
+    moved = moved_bytes(request) if counted is None else counted
+    if moved is None:
+        return [*shown, ("bytes moved", "-", "", "", UNCOUNTED[request.what_if])]
+    origin = "formula" if counted is None else "counted"
+    shown.append(("bytes moved", bytes_text(moved), "", origin, ""))
     found = gpus()
-    if found and found[0].l2_bytes and operator.traffic:
-        shown.append(
-            (f"fits in L2 ({bytes_text(found[0].l2_bytes)})", "yes" if moved <= found[0].l2_bytes else "no", "", "formula")
-        )
+    if found and found[0].l2_bytes:
+        fits = "yes" if moved <= found[0].l2_bytes else "no"
+        shown.append((f"fits in L2 ({bytes_text(found[0].l2_bytes)})", fits, "", origin, ""))
     return shown
 
 
-def lanes_of_launch(request: Request) -> tuple[int, int]:
-    """Lanes of all programs, and how many of them are live, by the closed form."""
-    lanes = live = 1
-    for axis in request.description.axes(request.problem, request.tiling):
-        lanes, live = lanes * axis.programs * axis.lanes, live * axis.total
-    return lanes, live
+def _masked(request: Request) -> Fact:
+    counted = lanes_of_launch(request)
+    if counted is None:
+        return "lanes masked", "-", "", "", UNCOUNTED[request.what_if]
+    lanes, live = counted
+    share = f"{1 - live / lanes:.1%}" if lanes > 999 else ""
+    masked = (f"{lanes - live:,} of {lanes:,}", share) if lanes < 10**7 else (share, f"of {large(lanes)}")
+    return "lanes masked", *masked, "formula", ""
 
 
 def _programs(settings: Settings, picture: Picture, style: Style) -> None:

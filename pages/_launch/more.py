@@ -7,6 +7,7 @@ import streamlit as st
 from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
+from kernels.runtime.what_ifs import lanes_of_launch
 from pages import _panel
 from pages._gpus import gpus
 from pages._parts import chart, title
@@ -16,7 +17,6 @@ from viz.theme import Style
 from viz.words import bytes_text
 
 from . import source, take, tracing
-from .headline import lanes_of_launch
 
 BLOCKS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 MULTIPROCESSORS = 132
@@ -83,7 +83,7 @@ def _choices(request: Request) -> list[tuple[str, Request]]:
 
 
 def _masked(request: Request) -> float:
-    lanes, live = lanes_of_launch(request)
+    lanes, live = lanes_of_launch(request) or lanes_of_launch(request.without_change())
     return 1 - live / lanes if lanes else 0.0
 
 
@@ -105,14 +105,15 @@ def _past_int32(settings: Settings) -> None:
     request = settings.request
     launch = request.launch()
     needed = sum(tensor.nbytes for tensor in launch.tensors.values())
-    wrap = tracing.wrap(repr(request.without_change()), request.without_change())
+    wrap = tracing.wrap(request.without_change())
     title("Past int32", "a 32-bit offset counts to 2,147,483,647")
     if wrap is None:
-        st.markdown("No program's first offset lies past 2^31 here; only masked lanes of the last block would wrap.")
+        st.markdown("No lane in force has an offset past 2^31 here; only masked lanes would wrap.")
     else:
+        where = "before its start" if wrap.wrong < 0 else "at another element"
         st.markdown(
-            f"In 32 bits, **program {wrap.program:,}** would be the first to go wrong: its offset **{wrap.right:,}** would "
-            f"wrap to **{wrap.wrong:,}**, which is below the mask's bound, so the mask lets it through. "
+            f"In 32 bits, **program {wrap.program:,}** would be the first to go wrong: its offset **{wrap.right:,}** of "
+            f"{wrap.argument.removesuffix('_ptr')} would wrap to **{wrap.wrong:,}**, {where}, and the mask lets it through. "
             f"The launch passes `OFFSET_TYPE = int64`; the what-if *int32 offsets* shows the other."
         )
     st.markdown(f"The tensors of this launch need **{bytes_text(needed)}**.")

@@ -20,7 +20,7 @@ def find(settings: Settings) -> Origin | None:
     """The way of the clicked element, for the pictures to frame what fed it."""
     if settings.element is None:
         return None
-    return tracing.origin(repr(settings.request), settings.request, *settings.element)
+    return tracing.origin(settings.request, *settings.element)
 
 
 def show(settings: Settings, found: Origin | None) -> None:

@@ -11,6 +11,7 @@ from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.provenance import Origin
 from kernels.runtime.records import linear
 from kernels.runtime.settings import Settings
+from kernels.runtime.what_ifs import axes_of, owner_in
 from pages._parts import chart, title
 from viz import lanes, memory, programs, tiles
 from viz.theme import Style
@@ -37,11 +38,11 @@ def _number(picture: Picture) -> int:
 
 
 def _strip(settings: Settings, picture: Picture, style: Style) -> None:
-    axes = settings.request.description.axes
-    if axes is None or picture.grid[0] <= len(picture.shown):
+    axes = axes_of(settings.request)
+    if not axes or picture.grid[0] <= len(picture.shown):
         return
     title("All programs", "height = share of live lanes; click one")
-    (axis,) = axes(settings.request.problem, settings.request.tiling)
+    (axis,) = axes
     figure = programs.strip_figure(axis, _number(picture), style)
     chart(figure, "strip", f"All {axis.programs:,} programs", lambda custom: state.change({"program": custom[0]}))
 
@@ -117,17 +118,15 @@ def _framed(settings: Settings, origin: Origin | None) -> list[tuple[str, int]]:
 
 def _tiles(settings: Settings, picture: Picture, style: Style) -> None:
     request = settings.request
-    operator = request.description
-    down, across = axes = operator.axes(request.problem, request.tiling)
+    down, across = axes = axes_of(request)
+    owning = owner_in(request, picture.memory[-1].argument)
     own = picture.accesses_of(picture.chosen)
     loads, stores = [one for one in own if one.kind == "load"], [one for one in own if one.kind == "store"]
     shapes = [one.shape for one in picture.memory]
     (m, k), (_, n) = shapes[0], shapes[1]
 
     def program_of(row: int, column: int) -> int:
-        return operator.owner(
-            request.problem, request.tiling, picture.memory[-1].argument, row * down.lanes * n + column * across.lanes
-        )
+        return int(owning(row * down.lanes * n + column * across.lanes))
 
     numbers = None
     if down.programs * across.programs <= NUMBERED_TILES:
@@ -146,6 +145,6 @@ def _tiles(settings: Settings, picture: Picture, style: Style) -> None:
     figure = tiles.tiles_figure((m, n, k), axes, tile, numbers, turns, style, turn=turn, height=350)
 
     def clicked(custom: Any) -> None:
-        state.change({"program": program_of(custom[0], custom[1])})
+        state.change({"program": max(program_of(custom[0], custom[1]), 0)})
 
     chart(figure, "tiles", "The tiles of c, and the strips of a and b that one program needs", clicked)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
 
+from kernels.errors import joined
+from kernels.inside.fits import HEAVY, elements, lighter
 from kernels.language import MISSING
 from kernels.runtime.background import Background
-from kernels.runtime.compile import Verdict
-from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
+from kernels.runtime.compile import NO_ANSWER, Verdict
+from kernels.runtime.device import DEFAULT_TARGET, Gpu, Target, find_target
 from kernels.runtime.jobs import launch_job
-from kernels.runtime.launch import Result, interpreter_bytes, needed_bytes
+from kernels.runtime.launch import PROGRAM_SECONDS, Result, interpreter_bytes, largest, needed_bytes
 from kernels.runtime.limits import illegal, legal_values
 from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
-from pages import _shell
+from pages import _public, _shell
 from viz.words import bytes_text, grid_text, seconds_text
 
 from . import tracing
@@ -27,11 +30,17 @@ LONG = 3.0
 
 
 def legal(request: Request, gpu: Gpu | None) -> Request:
-    """What is launched: the request without its what-if, every block size and num_warps at the nearest value that is legal."""
-    from dataclasses import replace
+    """What is launched: the request without its what-if, every block size and num_warps at the nearest value that is legal.
 
+    Blocks that would not compile within the time that a page waits are smaller.
+    """
     target = gpu.target if gpu else find_target(DEFAULT_TARGET)
-    plain = request.without_change()
+    changed = legal_tiling(request.without_change(), target)
+    return lighter(changed, target) if elements(changed, target) > HEAVY else changed
+
+
+def legal_tiling(plain: Request, target: Target) -> Request:
+    """Every block size and num_warps at the nearest value that Triton and the target take."""
     blocks = {
         name: legal_values(name, value, target)[-1] for name, value in plain.tiling.blocks.items() if name.startswith("BLOCK")
     }
@@ -46,11 +55,20 @@ def explain(request: Request, gpu: Gpu | None, verdict: Verdict) -> None:
         return
     target = gpu.target if gpu else find_target(DEFAULT_TARGET)
     found = illegal(request.tiling.blocks, request.tiling.num_warps, target)
+    found = _recommended(request, target, found)
     nearest = [f"{name} {' or '.join(f'<b>{option:,}</b>' for option in options)}" for name, options in found.items()]
     hint = f" Nearest: {', '.join(nearest)}." if nearest else ""
     where = f", line {verdict.line}" if verdict.line else ""
-    says = f"{verdict.who} refuses this launch" if verdict.who == "Triton" else f"{verdict.target} refuses this launch"
-    st.html(f'<div class="say refusal"><b>{says}</b>{where}: {escape(verdict.reason or "")}.{hint}</div>'.replace("..", "."))
+    says = f"{verdict.target if verdict.who == 'hardware' else 'Triton'} refuses this launch" if verdict.refused else NO_ANSWER
+    st.html(f'<div class="say refusal"><b>{says}</b>{where}: {escape(joined(verdict.reason or ""))}{hint}</div>')
+
+
+def _recommended(request: Request, target: Target, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """The nearest legal values, of a block too large to compile in time the one that does."""
+    given = legal_tiling(request, target)
+    quick = given if elements(given, target) <= HEAVY else lighter(given, target)
+    smaller = {name: (value,) for name, value in quick.tiling.blocks.items() if value != given.tiling.blocks[name]}
+    return {**found, **smaller}
 
 
 def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
@@ -67,7 +85,10 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
     busy = running is not None and running.state == "waiting"
     needed = needed_bytes(launch)
     fits = needed <= (gpu.memory_bytes or needed if gpu else interpreter_bytes()) * 0.9
-    allowed = verdict.launchable and launch.programs > 0 and not busy and fits
+    late = long is not None and long > LAUNCH_SECONDS
+    open_to_try = verdict.launchable or (gpu is None and not verdict.refused)  # the interpreter needs no compiler
+    limit = _public.too_large(max(tensor.numel for tensor in launch.tensors.values()))
+    allowed = open_to_try and launch.programs > 0 and not busy and fits and not late and not limit
     about = f"{launch.programs:,} programs, {bytes_text(needed)} of tensors."
     st.button(
         label if launch.programs else "0 programs: nothing to launch",
@@ -75,7 +96,7 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
         width="stretch",
         key="launch.go",
         disabled=not allowed,
-        help=about if verdict.launchable else verdict.reason,
+        help=about if open_to_try else verdict.reason,
         on_click=_start,
         args=(request, settings.request, gpu),
     )
@@ -83,6 +104,10 @@ def button(settings: Settings, picture: Picture, gpu: Gpu | None) -> None:
         most = gpu.memory_bytes if gpu else interpreter_bytes()
         where = "the GPU has" if gpu else "the interpreter takes at most a quarter of this machine's memory,"
         st.caption(f"The tensors need {bytes_text(needed)}; {where} {bytes_text(most)}.")
+    elif limit or "launch.often" in st.session_state:
+        st.caption(limit or st.session_state.pop("launch.often"))
+    elif late:
+        st.caption(_too_long(request, long))
     elif long:
         st.caption(f"About {seconds_text(long)} in the interpreter, by the time of the program traced.")
     if busy:
@@ -100,17 +125,34 @@ def _label(asked: Request, given: Request, gpu: Gpu | None) -> str:
 
 
 def _estimate(request: Request, picture: Picture, gpu: Gpu | None) -> float | None:
-    """How long the interpreter will take, from the trace of one program; None where it is short or a GPU runs it."""
-    if gpu is not None or not picture.shown or picture.origin != "traced":
+    """How long the interpreter will take, from the trace of one program; None where it is short or a GPU runs it.
+
+    Where nothing was traced, at least the time that it takes for a program that does nothing.
+    """
+    if gpu is not None:
         return None
-    seconds = picture.program_seconds * request.launch().programs
+    traced = picture.program_seconds if picture.shown and picture.origin == "traced" else 0.0
+    seconds = max(traced, PROGRAM_SECONDS) * request.launch().programs
     return seconds if seconds > LONG else None
 
 
+def _too_long(request: Request, seconds: float) -> str:
+    """Why a launch is not offered that would not end within its limit, and the largest that would."""
+    most = int(request.launch().programs * LAUNCH_SECONDS / seconds)
+    size = largest(request, most)
+    fits = f" {size[0]} up to {size[1]:,} would." if size else ""
+    estimate = f"About {seconds_text(seconds)} in the interpreter, by the time of the program traced"
+    return f"{estimate}: a launch may take {seconds_text(LAUNCH_SECONDS)}, so it is not offered.{fits}"
+
+
 def _start(request: Request, asked: Request, gpu: Gpu | None) -> None:
+    if often := _public.too_often():
+        st.session_state["launch.often"] = often
+        return
+    seconds = _public.SECONDS if _public.public() else LAUNCH_SECONDS
     worker = _shell.workers()["interpret" if gpu is None else gpu.worker]
     device = "cpu" if gpu is None else "cuda"
-    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=LAUNCH_SECONDS)
+    st.session_state["running"] = Background(worker, launch_job, request, device, seconds=seconds)
     st.session_state["launched"] = (request, asked)
 
 

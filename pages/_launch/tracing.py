@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
+from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.language import MISSING
 from kernels.runtime.arithmetic import arithmetic
-from kernels.runtime.compile import Verdict
+from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import DEFAULT_TARGET, Gpu, find_target
-from kernels.runtime.jobs import TaskError, origin_job, picture_job, selftest_job, verdict_job, wrap_job
+from kernels.runtime.jobs import origin_job, picture_job, selftest_job, verdict_job, wrap_job
 from kernels.runtime.picture import Picture
 from kernels.runtime.provenance import Origin
 from kernels.runtime.recorded import recorded_picture
 from kernels.runtime.records import Limits
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
-from kernels.runtime.workers import WorkerError
+from kernels.runtime.workers import NoAnswerError
 from kernels.runtime.wrap import Wrap
-from pages import _shell
+from pages import _shell, _unanswered
+from pages._kept import kept
 
 FIRST_SECONDS = 0.3
 ALL_SECONDS = 60.0
+VERDICT_SECONDS = 20.0
+LIGHTER = "Fewer elements a thread compile faster: more warps or smaller blocks."
 
 
 def checkpoint() -> None:
@@ -37,12 +41,14 @@ def _selftest() -> str | None:
 def untraceable() -> str | None:
     """Why kernels cannot be traced here, in a sentence; None where they can."""
     if MISSING:
-        return f"{MISSING}. Offsets and masks are arithmetic, values are shipped with the examples."
+        return joined(MISSING, "Offsets and masks are arithmetic, values are shipped with the examples")
     try:
         wrong = _selftest()
-    except (TaskError, WorkerError) as error:
+    except EnvironmentFailure as error:
+        return joined(str(error), "Offsets and masks are arithmetic")
+    except TaskError as error:
         wrong = str(error)
-    return f"The installed Triton is not understood: {wrong}. Offsets and masks are arithmetic." if wrong else None
+    return joined(f"The installed Triton is not understood: {wrong}", "Offsets and masks are arithmetic") if wrong else None
 
 
 def picture(settings: Settings, *, whole: bool = False) -> tuple[Picture, str | None]:
@@ -56,8 +62,8 @@ def picture(settings: Settings, *, whole: bool = False) -> tuple[Picture, str | 
     limits = Limits(seconds=ALL_SECONDS if whole else FIRST_SECONDS)
     try:
         found = _traced(repr(request), request, settings.program, settings.step, settings.lane, limits.seconds)
-    except (TaskError, WorkerError) as error:
-        return arithmetic(request, settings.program, settings.lane), f"{error} Offsets and masks are arithmetic here."
+    except TaskError as error:
+        return arithmetic(request, settings.program, settings.lane), joined(str(error), "Offsets and masks are arithmetic here")
     return found, None
 
 
@@ -74,7 +80,7 @@ def finish(settings: Settings) -> None:
         st.rerun()
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept
 def _traced(key: str, _request: Request, program: int, step: int | None, lane: int, seconds: float) -> Picture:
     limits, whole = Limits(seconds=seconds), seconds > FIRST_SECONDS
     worker = _shell.workers()["trace whole" if whole else "trace"]  # a long loop keeps nobody else waiting
@@ -82,43 +88,60 @@ def _traced(key: str, _request: Request, program: int, step: int | None, lane: i
     return worker.call(*asked, seconds=seconds + 20, checkpoint=checkpoint, kill=whole)
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
-def origin(key: str, _request: Request, argument: str, element: int) -> Origin | None:
+def origin(request: Request, argument: str, element: int) -> Origin | None:
     """The loads that fed an element; None where they cannot be traced."""
     if untraceable():
         return None
     try:
-        return _shell.workers()["trace"].call(origin_job, _request, argument, element, seconds=20, checkpoint=checkpoint)
-    except (TaskError, WorkerError):
+        return _origin(f"{request!r} {argument} {element}", request, argument, element)
+    except TaskError:
         return None
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
-def wrap(key: str, _request: Request) -> Wrap | None:
+@kept
+def _origin(key: str, _request: Request, argument: str, element: int) -> Origin:
+    """Raises what the worker raises, so that no failure is kept; so do the others below."""
+    return _shell.workers()["trace"].call(origin_job, _request, argument, element, seconds=20, checkpoint=checkpoint)
+
+
+def wrap(request: Request) -> Wrap | None:
     """Where 32-bit offsets would wrap; None where they would not, or where that cannot be traced."""
     if untraceable():
         return None
     try:
-        return _shell.workers()["trace"].call(wrap_job, _request, seconds=20, checkpoint=checkpoint)
-    except (TaskError, WorkerError):
+        return _wrap(repr(request), request)
+    except TaskError:
         return None
 
 
+@kept
+def _wrap(key: str, _request: Request) -> Wrap | None:
+    return _shell.workers()["trace"].call(wrap_job, _request, seconds=20, checkpoint=checkpoint)
+
+
 def verdict(request: Request, gpu: Gpu | None) -> Verdict:
-    """Whether the launch would be accepted by that GPU, or by the default target where there is none."""
+    """Whether the launch would be accepted by that GPU, or by the default target where there is none.
+
+    A compiler that hangs or cannot work here refuses nothing: the verdict is NO_ANSWER's, and the next run asks again.
+    """
     target = gpu.target if gpu else find_target(DEFAULT_TARGET)
-    return _verdict(f"{request.without_change()!r} {target}", request.without_change(), gpu)
-
-
-@st.cache_data(max_entries=512, show_spinner=False)
-def _verdict(key: str, _request: Request, _gpu: Gpu | None) -> Verdict:
-    target = _gpu.target if _gpu else find_target(DEFAULT_TARGET)
     if MISSING:
         return Verdict(False, target.name, "Triton", MISSING)
+    plain = request.without_change()
     try:
-        return _shell.workers()["compile"].call(verdict_job, _request, target, seconds=20, checkpoint=checkpoint, kill=True)
-    except WorkerError:
-        slow = "The compiler has not finished after 20 s; fewer elements a thread compile faster: more warps or smaller blocks."
-        return Verdict(False, target.name, "Triton", slow)
+        key = f"{plain!r} {target}"
+        return _unanswered.once(key, lambda: _verdict(key, plain, gpu))
+    except NoAnswerError:
+        words = joined(f"It has not finished after {VERDICT_SECONDS:.0f} s", LIGHTER)
+        return Verdict(False, target.name, NO_ANSWER, words)
+    except EnvironmentFailure as error:
+        return Verdict(False, target.name, NO_ANSWER, str(error))
     except TaskError as error:
         return Verdict(False, target.name, "Triton", str(error))
+
+
+@kept
+def _verdict(key: str, _request: Request, _gpu: Gpu | None) -> Verdict:
+    target = _gpu.target if _gpu else find_target(DEFAULT_TARGET)
+    asked = (verdict_job, _request, target)
+    return _shell.workers()["compile"].call(*asked, seconds=VERDICT_SECONDS, checkpoint=checkpoint, kill=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
-from kernels.measure import sweep, verdicts
-from kernels.measure.records import Point, Run, plain
+from kernels.measure import runs, sweep, verdicts
+from kernels.measure.records import Point, Run
+from kernels.storage import codec
+from pages._html import caption, literal
+from pages._html import show as show_html
 from pages._parts import chart, say, table, title
+from pages._public import public
 from viz.compare import Side, compare_figure
 from viz.sweep import Curve, sweep_figure
 from viz.theme import Style
@@ -48,7 +50,7 @@ def _times(entries: dict[str, Entry], style: Style) -> None:
     title("Time on the GPU", f"median; the line spans 60 % of the samples{against}")
     sides = [Side(letter, _name(entry.run), _spreads(entry.run.points[0])) for letter, entry in entries.items()]
     chart(compare_figure(sides, style, ratios=ratios), "compare", "Times of the chosen runs side by side")
-    st.caption(" · ".join(f"{side.letter}: {side.label}" for side in sides))
+    caption(" · ".join(f"{side.letter}: {side.label}" for side in sides))
 
 
 def _name(run: Run) -> str:
@@ -79,7 +81,7 @@ def _facts(chosen: dict[str, Entry]) -> None:
     rows = []
     for letter, entry in chosen.items():
         run, roofs = entry.run, entry.run.roofs
-        ratio = entry.speed_up
+        ratio = entry.summary.speed_up
         rows.append(
             (
                 f"{letter}  {run.title}",
@@ -91,7 +93,7 @@ def _facts(chosen: dict[str, Entry]) -> None:
                 _doubts(run),
             )
         )
-    st.html(table(("run", "GPU", "made", "versions", "copy", "speed-up", "doubts"), rows))
+    show_html(table(("run", "GPU", "made", "versions", "copy", "speed-up", "doubts"), rows))
 
 
 def _doubts(run: Run) -> str:
@@ -104,11 +106,11 @@ def _doubts(run: Run) -> str:
 def _actions(chosen: dict[str, Entry]) -> None:
     for letter, entry in chosen.items():
         with st.container(horizontal=True, vertical_alignment="center"):
-            data = json.dumps(plain(entry.run), indent=1)
+            data = codec.encoded(entry.run)
             name = entry.path.name if entry.path else f"run-{entry.run.made[:10]}.json"
             label = f"Download {letter} ({bytes_text(len(data))})"
-            st.download_button(label, data, name, "application/json", key=f"runs.take.{letter}", on_click="ignore")
-            if entry.path:
+            st.download_button(literal(label), data, name, "application/json", key=f"runs.take.{letter}", on_click="ignore")
+            if entry.path and runs.deletable(entry.path) and not public():
                 _delete(entry, letter)
 
 
@@ -118,11 +120,14 @@ def _delete(entry: Entry, letter: str) -> None:
     if not st.session_state.get(key):
         st.button(f"Delete {letter}", key=f"runs.delete.{letter}", on_click=st.session_state.update, args=({key: True},))
         return
-    st.button(f"Really delete {entry.path.name}", key=f"runs.really.{letter}", on_click=_unlink, args=(entry, key))
+    st.button(literal(f"Really delete {entry.path.name}"), key=f"runs.really.{letter}", on_click=_unlink, args=(entry, key))
 
 
 def _unlink(entry: Entry, key: str) -> None:
     st.session_state[key] = False
+    if not runs.deletable(entry.path):
+        st.session_state["runs.failed"] = f"{entry.path.name} is not in {runs.default_folder()}: only runs there are deleted."
+        return
     try:
         entry.path.unlink(missing_ok=True)
     except OSError as error:

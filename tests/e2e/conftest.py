@@ -8,16 +8,21 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from ..limits import PATIENCE, until
+
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+MAIN = "[data-testid=stMain]"
 READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 
 
@@ -30,63 +35,107 @@ def free_port() -> int:
 def start(port: int) -> subprocess.Popen:
     """A server on that port, once it answers."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"]
-    server = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "TRITON_INTERPRET": "0"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    for _ in range(100):
+    environment = {**os.environ, "TRITON_INTERPRET": "0"}
+    with tempfile.TemporaryFile("w+") as errors:  # not a pipe: nobody reads it, and a server that fills one stands still
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1)
-            return server
-        except OSError:
-            time.sleep(0.1)
-    server.kill()
-    raise AssertionError(server.communicate()[1])
+            until(lambda: server.poll() is not None or answers(port), every=0.1)
+            assert server.poll() is None
+        except AssertionError:
+            server.kill()
+            errors.seek(0)
+            raise AssertionError(errors.read()) from None
+    return server
+
+
+def answers(port: int) -> bool:
+    """Whether a server there says that it is well."""
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=PATIENCE)
+    except OSError:
+        return False
+    return True
+
+
+class Address(str):
+    """Where a server answers, and its process."""
+
+    process: subprocess.Popen
+
+    def workers(self) -> list[int]:
+        """The worker processes of this server, and of no other."""
+        command = ["pgrep", "--parent", str(self.process.pid), "--full", "loky.backend.popen_loky"]
+        return [int(number) for number in subprocess.run(command, capture_output=True, text=True).stdout.split()]
+
+
+@contextmanager
+def running() -> Iterator[Address]:
+    """The address of a server that runs meanwhile."""
+    port = free_port()
+    address = Address(f"http://localhost:{port}")
+    address.process = start(port)
+    try:
+        yield address
+    finally:
+        address.process.terminate()
+        try:
+            address.process.wait(PATIENCE)
+        finally:
+            address.process.kill()
 
 
 @pytest.fixture
-def fresh_server() -> Iterator[str]:
+def fresh_server() -> Iterator[Address]:
     """The address of a server that nobody has asked anything yet."""
-    port = free_port()
-    server = start(port)
-    yield f"http://localhost:{port}"
-    server.terminate()
-    server.wait(20)
+    with running() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server() -> Iterator[Address]:
     """The address of a server that the tests of a module share."""
-    port = free_port()
-    process = start(port)
-    yield f"http://localhost:{port}"
-    process.terminate()
-    process.wait(20)
+    with running() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield found
         found.close()
 
 
+def is_rerun(payload: object) -> bool:
+    """Whether a message of the browser's asks for a run of the page."""
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+
+    return isinstance(payload, bytes) and BackMsg.FromString(payload).WhichOneof("type") == "rerun_script"
+
+
 class Explorer:
-    """A page of the app, with what a person does on it."""
+    """A page of the app, with what a person does on it. What is asked of it is waited for: a busy machine is only slow."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address = page, address
         self.outside: list[str] = []
-        page.on(
-            "request",
-            lambda request: (
-                self.outside.append(request.url) if not request.url.startswith((address, "data:", "blob:")) else None
-            ),
-        )
+        self.reruns = 0
+        page.set_default_timeout(1000 * PATIENCE)
+        page.set_default_navigation_timeout(1000 * PATIENCE)
+        page.on("request", lambda request: self._see(request.url))
+        page.on("websocket", lambda socket: socket.on("framesent", self._count))
+
+    def _see(self, url: str) -> None:
+        if not url.startswith((self.address, "data:", "blob:")):
+            self.outside.append(url)
+
+    def _count(self, payload: object) -> None:
+        self.reruns += is_rerun(payload)
 
     def open(self, path: str = "/") -> Explorer:
         self.page.goto(self.address + path)
-        self.page.wait_for_selector(".js-plotly-plot .main-svg", timeout=30_000)
+        self.page.wait_for_selector(".js-plotly-plot .main-svg")
         return self.ready()
 
     def ready(self) -> Explorer:
@@ -94,33 +143,62 @@ class Explorer:
         quiet = 0
         while quiet < 4:
             self.page.wait_for_timeout(100)
-            self.page.wait_for_selector(READY, timeout=30_000)
+            self.page.wait_for_selector(READY)
             quiet = quiet + 1 if self.page.locator(READY).count() else 0
         return self
 
-    def says(self, text: str) -> Explorer:
+    def says(self, text: str | re.Pattern) -> Explorer:
         """Waits until that text is on the page, and the server has nothing more to say."""
-        expect(self.page.locator("[data-testid=stMain]")).to_contain_text(text, timeout=30_000)
+        expect(self.page.locator(MAIN)).to_contain_text(text)
         return self.ready()
 
+    def at(self, part: str) -> Explorer:
+        """Waits until that is in the page's address."""
+        expect(self.page).to_have_url(re.compile(re.escape(part)))
+        return self
+
+    def no_longer_at(self, part: str) -> Explorer:
+        """Waits until that is out of the page's address."""
+        expect(self.page).not_to_have_url(re.compile(re.escape(part)))
+        return self
+
     def texts(self) -> str:
-        return self.page.locator("[data-testid=stMain]").inner_text()
+        return self.page.locator(MAIN).inner_text()
 
     def points(self, key: str) -> Locator:
         return self.page.locator(
             f".st-key-{key} .js-plotly-plot .points path.point, .st-key-{key} .js-plotly-plot .points .point path"
         )
 
-    def click(self, point: Locator) -> Explorer:
-        """Moves over a point of a figure and clicks it, as a hand does."""
+    def asks(self, action: Callable[[], object]) -> Explorer:
+        """Does what makes the browser ask the server for another run, and waits until it has asked and was answered."""
+        before = self.reruns
+        action()
+        self.until(lambda: self.reruns > before)
+        return self.ready()
+
+    def until(self, condition: Callable[[], object]) -> Explorer:
+        """Waits until that is so, the browser's events being heard meanwhile."""
+        ends = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < ends, f"not so within {PATIENCE:.0f} s"
+            self.page.wait_for_timeout(50)
+        return self
+
+    def hover(self, point: Locator, within: tuple[float, float] | None = None) -> Explorer:
+        """Moves to the middle of a point of a figure, or to a place within it, as a hand does."""
         point.scroll_into_view_if_needed()
         box = point.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        x, y = within or (box["width"] / 2, box["height"] / 2)
         for step in (8, 4, 0):
-            self.page.mouse.move(x - step, y - step / 2)
+            self.page.mouse.move(box["x"] + x - step, box["y"] + y - step / 2)
             self.page.wait_for_timeout(80)
-        self.page.mouse.click(x, y)
-        return self.ready()
+        return self
+
+    def click(self, point: Locator) -> Explorer:
+        """Moves over a point of a figure and clicks it, as a hand does."""
+        self.hover(point)
+        return self.asks(lambda: (self.page.mouse.down(), self.page.mouse.up()))
 
     def press(self, key: str) -> Explorer:
         self.page.keyboard.press(key)
@@ -128,18 +206,23 @@ class Explorer:
 
     def type(self, name: str, number: int, *, wait: bool = True) -> Explorer:
         """Types a whole number into the field of that name."""
-        self.page.get_by_role("spinbutton", name=name, exact=True).fill(str(number))
-        self.page.keyboard.press("Enter")
-        return self.ready() if wait else self
+        field = self.page.get_by_role("spinbutton", name=name, exact=True)
+
+        def enter() -> None:
+            field.fill(str(number))
+            self.page.keyboard.press("Enter")
+
+        if wait:
+            return self.asks(enter)
+        enter()
+        return self
 
     def agrees(self, text: str, url: str) -> str:
         """Waits until what the page says is what its address says; on a busy machine that is told a moment later."""
-        for _ in range(50):
-            said = re.search(text, self.texts()).group(1)
-            if url.format(said) in self.page.url:
-                return said
-            self.page.wait_for_timeout(100)
-        raise AssertionError(f"the page says {said}, and its address is {self.page.url}")
+        return self.until(lambda: url.format(re.search(text, self.texts()).group(1)) in self.page.url).said(text)
+
+    def said(self, text: str) -> str:
+        return re.search(text, self.texts()).group(1)
 
     def line(self) -> str:
         """The highlighted line of the kernel, with the values beside it."""

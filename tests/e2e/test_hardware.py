@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from playwright.sync_api import expect
+
 from .conftest import READY, Explorer
 
 
@@ -12,9 +14,9 @@ def test_a_deep_link_is_the_first_request(browser, fresh_server):
     explorer = Explorer(page, fresh_server)
     explorer.open("/hardware?operator=rms_norm&rows=6&columns=4096&gpu=RTX+3090")
     explorer.says("a thread holds 16 elements of x, 16 bytes at a time")
-    assert "RTX 3090 · 82 SMs · not attached" in page.locator("body").inner_text()
+    expect(page.locator("body")).to_contain_text("RTX 3090 · 82 SMs · not attached")
     assert not page.locator("[data-testid=stException]").count()
-    assert "gpu=RTX+3090" in page.url
+    explorer.at("gpu=RTX+3090")
     page.context.close()
 
 
@@ -31,30 +33,25 @@ def test_typing_a_size_that_16_does_not_divide_makes_loads_scalar(explorer):
     explorer.type("n_elements", 1048575)
     explorer.says("4 bytes with one instruction: one element at a time")
     explorer.says("n_elements = 1,048,575: not divisible by 16.")
-    assert "n_elements=1048575" in explorer.page.url
+    explorer.at("n_elements=1048575")
 
 
 def test_colours_tensors_and_patterns_are_in_the_link(explorer):
     explorer.open("/hardware?n_elements=1048576")
     explorer.page.get_by_role("radio", name="by register").click()
-    explorer.ready()
-    assert "colour=register" in explorer.page.url
+    explorer.at("colour=register").ready()
     explorer.page.get_by_role("radio", name="every second").click()
     explorer.says("Modelled: the same threads, one element at a time")
-    assert "pattern=second" in explorer.page.url
-    assert "colour=register" in explorer.page.url
+    explorer.at("pattern=second").at("colour=register")
     explorer.page.get_by_role("radio", name="warp 3").click()
     explorer.says("What warp 3 of program 0 asks of x")
-    explorer.type("num_warps", 2)
-    assert "colour=register" in explorer.page.url
+    explorer.type("num_warps", 2).at("num_warps=2").at("colour=register")
 
 
 def test_hovering_an_element_names_its_thread_and_register(explorer):
     explorer.open("/hardware?n_elements=1048576")
-    box = explorer.page.locator(".st-key-owners .nsewdrag").first.bounding_box()
-    for step in (6, 3, 0):
-        explorer.page.mouse.move(box["x"] + 1 + step, box["y"] + box["height"] * 0.55)
-        explorer.page.wait_for_timeout(120)
+    picture = explorer.page.locator(".st-key-owners .nsewdrag").first
+    explorer.hover(picture, (1, picture.bounding_box()["height"] * 0.55))
     hover = explorer.page.locator(".st-key-owners .hoverlayer .hovertext").first.evaluate("e => e.textContent")
     assert re.search(r"element 512.*warp 0, lane 0: thread 0.*in its register 4", hover), hover
 
@@ -66,15 +63,15 @@ def test_another_gpu_has_other_numbers(explorer):
     explorer.page.get_by_role("option", name="T4").click()
     explorer.says("T4 · 40 SMs · not attached")
     assert explorer.texts() != before
-    assert "gpu=T4" in explorer.page.url
+    explorer.at("gpu=T4")
 
 
 def test_occupancy_curves_are_compiled_while_the_page_lives(explorer):
     explorer.open("/hardware?n_elements=65536")
     explorer.page.get_by_role("tab", name="What fits on an SM").click()
     explorer.says("What stops one more")
-    explorer.page.wait_for_selector(".st-key-curve-num_warps .main-svg", timeout=60_000)
-    assert "Occupancy over BLOCK_SIZE" in explorer.ready().texts()
+    explorer.page.wait_for_selector(".st-key-curve-num_warps .main-svg")
+    explorer.says("Occupancy over BLOCK_SIZE")
 
 
 def test_a_matmuls_waves_are_played_in_the_browser(explorer):
@@ -82,10 +79,9 @@ def test_a_matmuls_waves_are_played_in_the_browser(explorer):
     explorer.says("Tiles that run at one time")
     explorer.says("a wave needs 37% less than row by row")
     figure = explorer.page.locator(".st-key-footprint")
-    assert "wave 1: 8 + 33 strips" in figure.inner_text()
+    expect(figure).to_contain_text("wave 1: 8 + 33 strips")
     figure.get_by_text("▶ play").click()
-    explorer.page.wait_for_timeout(1500)
-    assert "wave 1:" not in figure.inner_text()
+    expect(figure).not_to_contain_text("wave 1:")
 
 
 def test_the_factory_is_one_toggle_away(explorer):
@@ -96,8 +92,7 @@ def test_the_factory_is_one_toggle_away(explorer):
     explorer.says("GPU: 132 multiprocessors (SMs)")
     explorer.page.get_by_role("radio", name="the factory").click()
     explorer.says("the factory: 132 floors")
-    assert "picture=factory" in explorer.page.url
-    assert "wait for each other at lunch: a barrier" in explorer.texts()
+    explorer.at("picture=factory").says("wait for each other at lunch: a barrier")
 
 
 def test_dark_in_a_hall(browser, server):
