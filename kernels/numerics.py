@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from .operator import Remark
 from .values import round_to
 
 # The largest and the smallest normal number, and the distance from 1 to the next number: IEEE 754 binary32 and binary16, and
@@ -14,14 +13,6 @@ LARGEST = {"float32": float(np.finfo(np.float32).max), "float16": 65504.0, "bflo
 UNIT = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 # Activations of language models reach thousands; what overflows only far past that is not worth a word.
 COMMON = 1e5
-
-
-@dataclass(frozen=True)
-class Remark:
-    """A sentence about the numbers of a launch; `entered` where it is about a value that a person chose."""
-
-    text: str
-    entered: bool = False
 
 
 def rounded(value: float, dtype: str) -> float:

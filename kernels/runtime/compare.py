@@ -20,8 +20,8 @@ class Difference:
     """How far one output is from PyTorch and from float64, in absolute terms, at most.
 
     `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element;
-    `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result. `nan_lost`
-    counts elements that are NaN in float64 alone, `nan_made` those that are NaN here alone, `infinite` those that only here are.
+    `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result.
+    `nan_lost` counts elements that are NaN in float64 alone, `nan_made` those NaN here alone, `infinite` those infinite here alone.
     """
 
     output: str
@@ -103,10 +103,11 @@ def _part(tensors: Mapping[str, torch.Tensor], dimensions: int, here: slice) -> 
 
 def _references(request: Request, inputs: Mapping[str, torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The results in float64, PyTorch's in the inputs' dtype, and how far float64 may be away."""
-    operator = request.description
+    operator, parameters = request.description, request.description.values(request.problem)
     exact_inputs = {name: tensor.double() for name, tensor in inputs.items()}
-    exact = _named(operator.outputs, operator.pytorch(**exact_inputs))
-    return exact, _named(operator.outputs, operator.pytorch(**inputs)), operator.limits(request.problem, exact_inputs, exact)
+    exact = _named(operator.outputs, operator.pytorch(**exact_inputs, **parameters))
+    theirs = _named(operator.outputs, operator.pytorch(**inputs, **parameters))
+    return exact, theirs, operator.limits(request.problem, exact_inputs, exact)
 
 
 def _difference(

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 LIMITS = (
-    "The interpreter runs one program after another, so it shows no races; it multiplies in full precision where a GPU may take "
-    "TF32, computes bfloat16 in float32, and ignores num_warps."
+    "The interpreter runs one program after another, so there are no races; it multiplies in full precision where a GPU may "
+    "take TF32, computes bfloat16 in float32, and ignores num_warps."
 )

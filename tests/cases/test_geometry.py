@@ -90,7 +90,8 @@ def test_b03_the_comparison_of_no_elements_gives_no_ratio(name):
 def test_b05_fewer_elements_than_lanes(n):
     app = page(n=str(n), BLOCK_SIZE="1024")
     text = words(app)
-    made = f"{n:,} elements in blocks of 1,024 make 1 program. It uses {n:,} of its 1,024 lanes."
+    counted = "1 element in blocks of 1,024 makes" if n == 1 else f"{n:,} elements in blocks of 1,024 make"
+    made = f"{counted} 1 program. It uses {n:,} of its 1,024 lanes."
     assert made in text
     assert f"{1024 - n:,} of 1,024" in text
     assert "max |difference| from PyTorch 0.0" in words(launched(app))
