@@ -21,7 +21,8 @@ class Difference:
 
     `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element;
     `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result.
-    `nan_lost` counts elements that are NaN in float64 alone, `nan_made` those NaN here alone, `infinite` those infinite here alone.
+    `nan_lost` counts elements that are NaN in float64 alone, `nan_made` those that are NaN here alone, and `infinite` those
+    that are infinite here alone.
     """
 
     output: str
