@@ -12,6 +12,7 @@ from kernels.operator import Parameter, Size
 from kernels.runtime.request import Request
 from kernels.runtime.settings import NUM_WARPS, SEED, block_size, number_text
 
+from ._html import caption
 from ._state import State
 
 SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
@@ -48,7 +49,7 @@ def parameters(state: State, request: Request, keep: tuple[str, ...] = ()) -> No
     values = request.description.values(request.problem)
     if not values:
         return
-    st.caption(f"`{request.description.formula}`")
+    caption(request.description.formula)
     for parameter, place in zip(request.description.parameters, st.columns(max(len(values), 2), gap="small"), strict=False):
         _parameter(state, parameter, values[parameter.name], place, keep)
 

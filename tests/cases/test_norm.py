@@ -181,3 +181,8 @@ def test_n09_the_page_says_bytes_ratio_and_each_launch():
     text = words(fusion(operator="rms_norm", rows="4096", columns="4096"))
     assert "134 MB instead of 470 MB" in text
     assert re.search(r"predicted from bytes ?3\.5×", text)
+
+
+def test_n09_the_count_of_the_kernels_own_accesses_stands_behind_the_formula():
+    app = fusion(operator="rms_norm", rows="4096", columns="4096")
+    assert re.search(r"equal to the kernel’s own accesses on 3 × 4,096 ?counted", words(app))
