@@ -171,16 +171,28 @@ def test_every_implementation_gets_it_and_the_default_leaves_pytorchs_function_i
     assert plain["pytorch"][1] is find("rms_norm").pytorch
 
 
-def test_a_file_with_a_parameter_that_there_is_not_is_refused(tmp_path):
+def run_with(**parameters: float):
     run = next(run for run in runs.recorded() if run.axis is None and run.points[0].operator == "rms_norm")
-    for parameters, known in (({"eps": 0.5}, True), ({"eps": -1.0}, False), ({"eta": 0.5}, False)):
-        changed = replace(run, points=(replace(run.points[0], parameters=parameters),))
-        path = runs.save(changed, tmp_path)
-        if known:
-            assert runs.load(path) == changed
-        else:
-            with pytest.raises(codec.UnreadableError, match="is no parameter of rms_norm"):
-                runs.load(path)
+    return replace(run, points=(replace(run.points[0], parameters=parameters),))
+
+
+def test_a_file_keeps_it(tmp_path):
+    run = run_with(eps=0.5)
+    assert runs.load(runs.save(run, tmp_path)) == run
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"eps": -1.0}, "eps is -1, and 0 to 1 is measured"),
+        ({"eps": 1.5}, "eps is 1.5, and 0 to 1 is measured"),
+        ({"eta": 0.5}, "'eta' is no parameter of rms_norm"),
+    ],
+)
+def test_a_file_with_a_parameter_that_there_is_not_is_refused(tmp_path, parameters, said):
+    path = runs.save(run_with(**parameters), tmp_path)
+    with pytest.raises(codec.UnreadableError, match=said):
+        runs.load(path)
 
 
 @pytest.mark.parametrize("name", WITH)
