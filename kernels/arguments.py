@@ -106,7 +106,9 @@ def adjustments(tensors: Mapping[str, torch.Tensor]) -> list[str]:
     said = []
     for name, tensor in tensors.items():
         if tensor.dtype != common:
-            said.append(f"{name} is {dtype_name(tensor)}: converted to {str(common)[6:]}, as PyTorch promotes.")
+            before, after = tensor.numel() * tensor.dtype.itemsize, tensor.numel() * common.itemsize
+            changed = f"{name} is {dtype_name(tensor)}: converted to {str(common)[6:]} first, as PyTorch promotes"
+            said.append(f"{changed}, {before:,} B to read and {after:,} B to write.")
         if not tensor.is_contiguous():
             size = tensor.numel() * common.itemsize
             said.append(f"{name} has strides {tuple(tensor.stride())}: copied first, {size:,} B more to move each way.")
@@ -145,7 +147,8 @@ def run(launch: Launch, **tensors: torch.Tensor) -> None:
     on_cpu = [name for name, tensor in tensors.items() if tensor.device.type == "cpu"]
     slow = interpreted(launch.kernel)
     if on_cpu and not slow:
-        raise ValueError(f"{on_cpu[0]} is on the CPU, and a compiled kernel reads a GPU's memory; .cuda() moves a tensor.")
+        name = on_cpu[0].removesuffix("_ptr")
+        raise ValueError(f"{name} is on the CPU, and a compiled kernel reads a GPU's memory; .cuda() moves a tensor.")
     given = {name: widened(tensor) if slow else tensor for name, tensor in tensors.items()}
     arguments = {name: given.get(name, value) for name, value in launch.arguments.items()}
     options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}

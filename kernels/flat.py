@@ -91,10 +91,11 @@ def feeds_from(inputs: tuple[str, ...]) -> Callable[..., dict[str, list[int]]]:
 
 def story(problem: Problem, tiling: Tiling) -> str:
     """The launch in one sentence, numbers between `**`."""
-    axis = axes(problem, tiling)[0]
+    axis, count = axes(problem, tiling)[0], problem["n_elements"]
+    elements = f"**{count:,}** element{'' if count == 1 else 's'}"
     if not axis.programs:
-        return f"**{problem['n_elements']:,}** elements: **0** programs, nothing to launch."
-    made = f"**{problem['n_elements']:,}** elements in blocks of **{axis.lanes:,}** make **{axis.programs:,}** program"
+        return f"{elements}: **0** programs, nothing to launch."
+    made = f"{elements} in blocks of **{axis.lanes:,}** make{'s' if count == 1 else ''} **{axis.programs:,}** program"
     if axis.last == axis.lanes:
         return f"{made}{'s' if axis.programs > 1 else ''}. Every lane has an element."
     which = f"s. Program {axis.programs - 1:,}" if axis.programs > 1 else ". It"

@@ -59,13 +59,13 @@ def id_refusal(grid: Sequence[int]) -> str | None:
     return f"Program ids are int32 in Triton and end at {MAX_PROGRAMS:,}; along one axis this grid has {max(grid):,} programs."
 
 
-class Numbers(Mapping[str, int]):
-    """A mapping of names to whole numbers that can be hashed and never changes."""
+class Numbers(Mapping[str, Any]):
+    """A mapping of names to numbers, whole ones but for real parameters, that can be hashed and never changes."""
 
-    def __init__(self, *others: Mapping[str, int], **numbers: int) -> None:
+    def __init__(self, *others: Mapping[str, float], **numbers: float) -> None:
         self._numbers = {key: value for mapping in (*others, numbers) for key, value in mapping.items()}
 
-    def __getitem__(self, name: str) -> int:
+    def __getitem__(self, name: str) -> Any:
         return self._numbers[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -93,11 +93,23 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A real number of an operator's formula that a person picks, as `eps`."""
+
+    name: str
+    meaning: str
+    default: float
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True)
 class Problem:
-    """What is to be computed: sizes by name and the dtype of the tensors."""
+    """What is to be computed: sizes by name, the dtype of the tensors, and the real parameters that are not as by default."""
 
     sizes: Numbers
     dtype: str = "float32"
+    parameters: Numbers = field(default_factory=Numbers)
 
     def __getitem__(self, name: str) -> int:
         return self.sizes[name]
@@ -268,6 +280,14 @@ class Preset:
     dtype: str = "float32"
 
 
+@dataclass(frozen=True)
+class Remark:
+    """A sentence about the numbers of a launch; `entered` where it is about a value that a person chose."""
+
+    text: str
+    entered: bool = False
+
+
 @dataclass(frozen=True, repr=False)
 class Operator:
     """All that is known of an operator; `plan` is enough for the pictures, what follows `tiling` is optional.
@@ -283,13 +303,16 @@ class Operator:
     accesses  -- (problem, tiling, program) to that program's loads and stores in order: the closed form
     feeds     -- (problem, tiling, output argument, element) to the elements of each input that it depends on
     grid      -- the grid function that the launch calls with the block sizes as `meta`
-    wrapper   -- torch tensors, named like the inputs, to the outputs named in `outputs`; takes `tiling=`
+    wrapper   -- torch tensors, named like the inputs, and `parameters` to the outputs named in `outputs`; takes `tiling=`
     pytorch   -- the same in PyTorch, as the source texts have it
     traffic   -- (problem, tiling) to the bytes moved, a step a kernel
     tolerance -- (problem) to the largest difference from float64 that is rounding
-    amplifies -- inputs in float64 to a factor on the absolute tolerance by output, where a formula cancels large numbers
-    expression -- PyTorch's version as one expression of the inputs, for scripts; `results` how an output is had from the
-                 launch's tensors where it is not one of them
+    amplifies -- inputs in float64 and parameters to a factor on the absolute tolerance by output, where a formula cancels
+                 large numbers
+    expression -- PyTorch's version as one expression of the inputs, for scripts, `{eps}` where a parameter's value stands;
+                 `results` how an output is had from the launch's tensors where it is not one of them
+    parameters -- the real numbers of the formula: fields of pages, options of commands, arguments of all functions
+    remarks   -- (problem) to what its dtype and parameters do to the numbers
     fold      -- in a reduction: the variables with lanes before it, the numbers between, the lanes after
     accumulates -- how outputs that are not final by themselves become so
     summed    -- outputs that are sums over all rows; the others are what each row makes of itself
@@ -329,6 +352,8 @@ class Operator:
     measured: Numbers = field(default_factory=Numbers)
     presets: tuple[Preset, ...] = ()
     family: str = "flat"
+    parameters: tuple[Parameter, ...] = ()
+    remarks: Callable[[Problem], Sequence[Remark]] | None = None
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}>"
@@ -343,10 +368,14 @@ class Operator:
         """The sizes that a measurement starts from; it has no blocks, so that the launch rule chooses them for every dtype."""
         return Preset(self.title, "", self.measured, Numbers()) if self.measured else self.start
 
+    def values(self, problem: Problem) -> dict[str, float]:
+        """The real parameters of the problem by name, those by default too."""
+        return {one.name: problem.parameters.get(one.name, one.default) for one in self.parameters}
+
     def limits(self, problem: Problem, inputs: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
         """The largest difference from the float64 reference that is rounding, for every element of every output."""
         tolerance = self.tolerance(problem)
-        factors = self.amplifies(**inputs) if self.amplifies else {}
+        factors = self.amplifies(**inputs, **self.values(problem)) if self.amplifies else {}
         return {
             name: tolerance.absolute * factors.get(name, 1.0) + tolerance.relative * abs(exact)
             for name, exact in reference.items()

@@ -13,6 +13,7 @@ from . import rows
 from .arguments import alike, dtype_name, run
 from .gradients import differentiable
 from .language import tl, triton
+from .numerics import lost_beside_one, overflowing_squares, vanishing
 from .operator import (
     ITEMSIZE,
     Expected,
@@ -21,8 +22,10 @@ from .operator import (
     Library,
     Numbers,
     Operator,
+    Parameter,
     Preset,
     Problem,
+    Remark,
     Step,
     Tensor,
     Tiling,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 EPS = 1e-6
 LARGEST_EPS = (2 - 2**-23) * 2.0**127  # float32's largest number: the kernel takes eps in float32
+EPSILON = Parameter("eps", "Added to the mean of the squares, inside the root: it keeps a row of zeros finite.", EPS, 0.0, 1.0)
 WEIGHT = Filling(stream=1, mean=1.0, scale=0.1)
 
 
@@ -102,7 +106,7 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
             "weight_ptr": Tensor(shape[1:], problem.dtype, WEIGHT),
             "output_ptr": Tensor(shape, problem.dtype),
             "n_columns": problem["columns"],
-            "eps": EPS,
+            "eps": problem.parameters.get("eps", EPS),
         },
         constants=rows.constants(problem, tiling),
         num_warps=tiling.num_warps,
@@ -189,6 +193,13 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
     return Traffic(unfused=unfused, fused=(Step("rms_norm_kernel", matrix + row, matrix),), operations=operations)
 
 
+def remarks(problem: Problem) -> list[Remark]:
+    """Squares that overflow, an eps that vanishes, a weight that is kept less 1."""
+    eps = problem.parameters.get("eps", EPS)
+    dtype = problem.dtype
+    return [*vanishing("eps", eps, dtype), *overflowing_squares(dtype), *lost_beside_one(dtype)]
+
+
 def tolerance(problem: Problem) -> Tolerance:
     """A mean of squares is accurate to a few roundings whatever its length; two multiplications follow."""
     return rounding(problem.dtype, terms=16)
@@ -212,7 +223,9 @@ OPERATOR = Operator(
     grid=rows.grid,
     wrapper=rms_norm,
     pytorch=pytorch,
-    expression=f"x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {EPS}) * weight",
+    expression="x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {eps}) * weight",
+    parameters=(EPSILON,),
+    remarks=remarks,
     fold=("squares", "mean", "r", "output"),
     traffic=traffic,
     tolerance=tolerance,

@@ -32,7 +32,7 @@ from .operator import (
     cdiv,
     rounding,
 )
-from .rms_norm import EPS, WEIGHT, epsilon
+from .rms_norm import EPS, EPSILON, WEIGHT, epsilon, remarks
 from .rms_norm import pytorch as four_steps
 from .tilings import chosen
 
@@ -143,7 +143,7 @@ def plan(problem: Problem, tiling: Tiling, divide: Callable[[int, int], int] = c
             "partial_ptr": Tensor((programs, problem["columns"]), "float32"),
             "n_rows": problem["rows"],
             "n_columns": problem["columns"],
-            "eps": EPS,
+            "eps": problem.parameters.get("eps", EPS),
         },
         constants=rows.constants(problem, tiling),
         num_warps=tiling.num_warps,
@@ -304,11 +304,11 @@ def tolerance(problem: Problem) -> Tolerance:
     return rounding(problem.dtype, terms=16 + problem["rows"])
 
 
-def amplifies(grad_output: "torch.Tensor", x: "torch.Tensor", weight: "torch.Tensor") -> dict[str, Any]:
+def amplifies(grad_output: "torch.Tensor", x: "torch.Tensor", weight: "torch.Tensor", eps: float) -> dict[str, Any]:
     """grad_x is a difference of two numbers that may be near r times larger than it."""
     import torch
 
-    return {"grad_x": 1 + torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPS)}
+    return {"grad_x": 1 + torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)}
 
 
 def preset(count: int, columns: int, programs: int = PROGRAMS) -> tuple[Numbers, Numbers]:
@@ -318,7 +318,7 @@ def preset(count: int, columns: int, programs: int = PROGRAMS) -> tuple[Numbers,
 
 
 EXPRESSION = (
-    f"(lambda x, w: torch.autograd.grad(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {EPS}) * w, (x, w), grad_output))"
+    "(lambda x, w: torch.autograd.grad(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + {eps}) * w, (x, w), grad_output))"
     "(x.detach().requires_grad_(), weight.detach().requires_grad_())"
 )
 
@@ -341,6 +341,8 @@ OPERATOR = Operator(
     wrapper=rms_norm_backward,
     pytorch=pytorch,
     expression=EXPRESSION,
+    parameters=(EPSILON,),
+    remarks=remarks,
     results={"grad_weight": "partial.sum(0).to(weight.dtype)"},
     traffic=traffic,
     tolerance=tolerance,

@@ -8,10 +8,11 @@ from typing import Any
 import streamlit as st
 
 from kernels import DTYPES
-from kernels.operator import Size
+from kernels.operator import Parameter, Size
 from kernels.runtime.request import Request
-from kernels.runtime.settings import NUM_WARPS, SEED, block_size
+from kernels.runtime.settings import NUM_WARPS, SEED, block_size, number_text
 
+from ._html import caption
 from ._state import State
 
 SAFE = 2**53 - 1  # the largest whole number that a browser holds exactly
@@ -41,6 +42,30 @@ def numbers(state: State, fields: Sequence[tuple[Size, int, int]]) -> None:
     places = [column for start in range(0, len(fields), wide) for column in st.columns(wide, gap="small")]
     for (size, value, maximum), place in zip(fields, places, strict=False):
         number(state, size, value, place, maximum)
+
+
+def parameters(state: State, request: Request, keep: tuple[str, ...] = ()) -> None:
+    """The real numbers of the formula, a field each, under the formula; nothing where it has none."""
+    values = request.description.values(request.problem)
+    if not values:
+        return
+    caption(request.description.formula)
+    for parameter, place in zip(request.description.parameters, st.columns(max(len(values), 2), gap="small"), strict=False):
+        _parameter(state, parameter, values[parameter.name], place, keep)
+
+
+def _parameter(state: State, parameter: Parameter, value: float, place: Any, keep: tuple[str, ...]) -> None:
+    """A text, since a browser's field of numbers steps by hundredths and shows 1e-06 as 0."""
+    bounds = f"From {number_text(parameter.minimum)} to {number_text(parameter.maximum)}."
+    place.text_input(
+        parameter.name,
+        number_text(value),
+        max_chars=40,
+        key=state.key(parameter.name),
+        on_change=state.typed,
+        args=(parameter.name, keep),
+        help=f"{parameter.meaning} {bounds}",
+    )
 
 
 def sizes_of(request: Request) -> list[tuple[Size, int, int]]:

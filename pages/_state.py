@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from kernels.runtime.settings import number_text
 from pages import _address
 
 Settings = TypeVar("Settings")
@@ -111,6 +112,7 @@ def request_shows(settings: Any) -> dict[str, Any]:
         "operator": request.operator,
         **request.problem.sizes,
         **request.tiling.blocks,
+        **{name: number_text(value) for name, value in request.description.values(request.problem).items()},
         "dtype": request.problem.dtype,
         "num_warps": request.tiling.num_warps,
         "seed": request.seed,

@@ -5,6 +5,7 @@ import streamlit as st
 from pages import _panel, _shell
 from pages._fusion import controls, found, headline, more, pictures, running
 from pages._fusion.state import state
+from pages._numerics import numerics
 
 _shell.guard()
 comparison = state.current()
@@ -21,6 +22,7 @@ headline.figures(comparison, there)
 running.said(comparison)
 place = pictures.draw(comparison, there, style)
 headline.remarks(there)
+numerics(comparison.request)
 more.tabs(comparison, there, style)
 state.write_url()
 pictures.count(comparison, place)

@@ -161,7 +161,7 @@ def test_an_illegal_access_costs_one_process_and_no_more(device):
 def test_the_page_launches_on_the_gpu():
     app = page(n="98432", BLOCK_SIZE="1024")
     assert f"{GPUS[0].name} · {GPUS[0].multiprocessors} SMs" in words(app)
-    text = words(launched(app, 300))
+    text = words(launched(app))
     assert f"Launched on {GPUS[0].name} as grid (97,)" in text
     assert "max |difference| from PyTorch 0.0" in text
     assert "within tolerance" in text
@@ -169,7 +169,7 @@ def test_the_page_launches_on_the_gpu():
 
 
 def test_the_page_launches_the_tutorials_picture_with_a_legal_block():
-    text = words(launched(page(), 300))
+    text = words(launched(page()))
     assert "3 programs drawn; launched as 2 programs of 4" in text
 
 
@@ -178,7 +178,7 @@ def test_the_page_launches_the_tutorials_picture_with_a_legal_block():
 def test_the_page_launches_every_operator_and_dtype(operator, dtype):
     app = page(operator=operator.name)
     field(app, "segmented_control", "dtype").set_value(dtype).run()
-    text = words(launched(app, 300))
+    text = words(launched(app))
     assert f"Launched on {GPUS[0].name}" in text
     assert "within tolerance" in text
     assert "outside the tolerance" not in text

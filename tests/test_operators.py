@@ -106,7 +106,9 @@ def test_what_does_not_fit_is_refused_with_its_shapes(call, message):
 def test_mixed_dtypes_are_promoted_as_pytorch_promotes_and_said():
     x, y = torch.arange(100, dtype=torch.float16), torch.ones(100)
     assert_close(add(x, y), x + y, rtol=0, atol=0)
-    assert adjustments({"x": x, "y": y}) == ["x is float16: converted to float32, as PyTorch promotes."]
+    assert adjustments({"x": x, "y": y}) == [
+        "x is float16: converted to float32 first, as PyTorch promotes, 200 B to read and 400 B to write."
+    ]
     integers = torch.arange(5, dtype=torch.int32)
     assert_close(add(integers, torch.ones(5)), integers + torch.ones(5))
 

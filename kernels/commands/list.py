@@ -13,6 +13,8 @@ def main(arguments: list[str]) -> int:
         print(f"{operator.name}: {operator.idea}")
         print(f"  {operator.formula}")
         for size in (*operator.sizes, *operator.blocks):
-            print(f"  {flag(size):14} {size.meaning}")
+            print(f"  {flag(size.name):14} {size.meaning}")
+        for parameter in operator.parameters:
+            print(f"  {flag(parameter.name):14} {parameter.meaning}")
         print()
     return 0

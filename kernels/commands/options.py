@@ -10,13 +10,23 @@ from dataclasses import replace
 from .. import find
 from ..operator import DTYPES, Numbers, Operator, Preset, Problem, Size, Tiling
 from ..runtime.request import Request
-from ..runtime.settings import NUM_WARPS, SEED, RejectedError, block_size, fitted, whole
+from ..runtime.settings import (
+    NUM_WARPS,
+    SEED,
+    RejectedError,
+    block_size,
+    changed_parameters,
+    fitted,
+    number_text,
+    real,
+    whole,
+)
 from .parser import Parser as Parser
 
 
-def flag(size: Size) -> str:
+def flag(name: str) -> str:
     """`n_elements` as --n-elements, `BLOCK_SIZE` as --block-size."""
-    return "--" + size.name.lower().replace("_", "-")
+    return "--" + name.lower().replace("_", "-")
 
 
 def parser_for(
@@ -36,7 +46,10 @@ def parser_for(
     except ValueError as error:
         parser.error(str(error))
     for size in (*operator.sizes, *operator.blocks):
-        parser.add_argument(flag(size), dest=size.name, help=size.meaning, metavar="N")
+        parser.add_argument(flag(size.name), dest=size.name, help=size.meaning, metavar="N")
+    for one in operator.parameters:
+        help_text = f"{one.meaning} {number_text(one.default)} unless given."
+        parser.add_argument(flag(one.name), dest=one.name, help=help_text, metavar="X")
     parser.add_argument("--num-warps", dest="num_warps", metavar="N", help=NUM_WARPS.meaning)
     parser.add_argument("--dtype", choices=DTYPES, help="of the tensors")
     parser.add_argument("--seed", metavar="N", help=SEED.meaning)
@@ -58,7 +71,7 @@ def request_from(parser: Parser, operator: Operator, given: argparse.Namespace, 
     named = any(options[size.name] is not None for size in operator.sizes)
     try:
         sizes = Numbers({size.name: _number(options, replace(size, default=first.sizes[size.name])) for size in operator.sizes})
-        problem = Problem(sizes, given.dtype or first.dtype)
+        problem = Problem(sizes, given.dtype or first.dtype, _parameters(options, operator))
         _, said = fitted(operator, problem)
         if said:
             parser.error(said[0].rpartition(";")[0] + ".")
@@ -76,8 +89,16 @@ def _number(options: Mapping[str, str | None], size: Size) -> int:
     return size.default if text is None else whole(text, size)
 
 
+def _parameters(options: Mapping[str, str | None], operator: Operator) -> Numbers:
+    given = {one.name: options[one.name] for one in operator.parameters}
+    found = {one.name: one.default if given[one.name] is None else real(given[one.name], one) for one in operator.parameters}
+    return changed_parameters(operator, found)
+
+
 def arguments_of(request: Request) -> list[str]:
     """The request as options again, for a command in another process."""
     numbers = {**request.problem.sizes, **request.tiling.blocks, "num_warps": request.tiling.num_warps, "seed": request.seed}
-    pairs = [(f"--{name.lower().replace('_', '-')}", str(value)) for name, value in numbers.items()]
+    texts = {name: str(value) for name, value in numbers.items()}
+    texts |= {name: number_text(value) for name, value in request.problem.parameters.items()}
+    pairs = [(flag(name), text) for name, text in texts.items()]
     return [request.operator, "--dtype", request.problem.dtype, *(text for pair in pairs for text in pair)]

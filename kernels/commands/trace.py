@@ -107,6 +107,7 @@ def _document(request: Request, launch: Launch, found: dict[str, Any], accesses:
     return {
         "operator": request.operator,
         "sizes": {**request.problem.sizes, **request.tiling.blocks},
+        "parameters": request.description.values(request.problem),
         "seed": request.seed,
         "grid": list(launch.grid),
         "programs": launch.programs,

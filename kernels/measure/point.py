@@ -48,6 +48,7 @@ class Task:
             dtype=request.problem.dtype,
             direction=self.direction,
             seed=request.seed,
+            parameters=dict(request.problem.parameters),
             **found,
         )
 
@@ -124,7 +125,8 @@ def _checked(request: Request, direction: str, way: str, inputs: Mapping[str, to
     timed = Timed(way, title, share=found.share, difference=found.from_float64, compile_seconds=ready.compile_seconds)
     limit = NORM_LIMIT[request.problem.dtype]
     if way == "triton" and direction != "module" and found.share > 1:
-        return replace(timed, problem=f"Wrong: {found.share:.1f} times the tolerance away from float64."), None
+        why = found.words or f"{found.share:.1f} times the tolerance away from float64"
+        return replace(timed, problem=f"Wrong: {why}."), None
     if not found.norm <= limit:
         return replace(timed, problem=f"Wrong: {found.norm:.1e} away from float64, and {limit:.1e} is rounding."), None
     return timed, ready
@@ -153,7 +155,7 @@ def _check_module(
     request: Request, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
 ) -> list[Difference]:
     """Gradients through a matmul have no tolerance by element: `share` is their part of the limit on the whole."""
-    exact = ways.module_call(request.description.pytorch, {name: tensor.double() for name, tensor in inputs.items()})()
+    exact = ways.module_call(ways.functions(request)["pytorch"][1], {name: one.double() for name, one in inputs.items()})()
     limit, found = NORM_LIMIT[request.problem.dtype], []
     for name, output in outputs.items():
         apart = output.double() - exact[name]

@@ -15,6 +15,7 @@ KIND = "triton-explorer run"
 # A sweep has at most 20 points, a point four implementations, a call of PyTorch's 30 kernels.
 MOST_POINTS, MOST_WAYS, MOST_KERNELS, MOST_FEW = 200, 16, 500, 64
 Sizes = Annotated[Mapping[Name, Whole], most(MOST_FEW)]
+Parameters = Annotated[Mapping[Name, Number], most(MOST_FEW)]
 Notes = Annotated[tuple[Text, ...], most(MOST_FEW)]
 DIRECTIONS = {
     "forward": "the result",
@@ -110,7 +111,10 @@ class State:
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement: what was asked, every implementation's figures, the copy beside them, the GPU before and after."""
+    """One measurement: what was asked, every implementation's figures, the copy beside them, the GPU before and after.
+
+    `parameters` are the real ones that were not as by default.
+    """
 
     operator: Name
     sizes: Sizes
@@ -120,6 +124,7 @@ class Point:
     dtype: Name
     direction: Name = "forward"
     seed: Whole = 0
+    parameters: Parameters = field(default_factory=dict)
     timed: Annotated[tuple[Timed, ...], most(MOST_WAYS)] = ()
     copy: Spread | None = None
     copy_bytes: Whole | None = None
@@ -132,7 +137,8 @@ class Point:
     def request(self) -> Request:
         """What was asked, as the other pages ask it."""
         tiling = Tiling(Numbers(self.blocks), self.num_warps, self.num_stages)
-        return Request(self.operator, Problem(Numbers(self.sizes), self.dtype), tiling, self.seed)
+        problem = Problem(Numbers(self.sizes), self.dtype, Numbers(self.parameters))
+        return Request(self.operator, problem, tiling, self.seed)
 
     def way(self, name: str) -> Timed | None:
         """The figures of one implementation; None where it was not asked for."""

@@ -109,6 +109,12 @@ def _unknown(point: Point) -> str | None:
                 return f"{size.name} is {given[size.name]:,}, and at most {max(size.maximum, most):,} is measured"
     if point.dtype not in DTYPES or point.direction not in ways.directions_of(operator):
         return f"{point.dtype[:20]}, {point.direction[:20]} is not measured of {operator.name}"
+    for name, value in point.parameters.items():
+        known = next((one for one in operator.parameters if one.name == name), None)
+        if known is None:
+            return f"{name[:40]!r} is no parameter of {operator.name}"
+        if not known.minimum <= value <= known.maximum:
+            return f"{name} is {value:g}, and {known.minimum:g} to {known.maximum:g} is measured"
     if not 1 <= point.num_warps <= NUM_WARPS.maximum:
         return f"num_warps is {point.num_warps:,}, and 1 to {NUM_WARPS.maximum:,} can be launched"
     names = [timed.way for timed in point.timed]

@@ -67,13 +67,22 @@ def traffic(request: Request, direction: str) -> Traffic | None:
 def functions(request: Request) -> dict[str, tuple[str, Callable[..., Any]]]:
     """Title and function of every implementation that this operator has, as autograd sees them."""
     operator = request.description
-    tiling = request.tiling
-    found = {"pytorch": ("PyTorch, as written", operator.pytorch)}
+    tiling, parameters = request.tiling, request.problem.parameters
+    pytorch = with_parameters(operator.pytorch, parameters)
+    found = {"pytorch": ("PyTorch, as written", pytorch)}
     if operator.library:
-        found["library"] = (operator.library.name, operator.library.function)
-    found["compiled"] = (COMPILED, operator.pytorch)
-    found["triton"] = ("Triton", lambda **inputs: operator.wrapper(**inputs, tiling=tiling))
+        found["library"] = (operator.library.name, with_parameters(operator.library.function, parameters))
+    found["compiled"] = (COMPILED, pytorch)
+    found["triton"] = ("Triton", lambda **inputs: operator.wrapper(**inputs, **parameters, tiling=tiling))
     return {way: one for way, one in found.items() if one[1] is not None}
+
+
+def with_parameters(function: Callable[..., Any] | None, parameters: Mapping[str, float]) -> Callable[..., Any] | None:
+    """The function with these real parameters; itself where all are as by default, so that it is what was recorded."""
+    if function is None or not parameters:
+        return function
+    given = dict(parameters)
+    return lambda **inputs: function(**inputs, **given)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

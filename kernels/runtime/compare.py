@@ -21,6 +21,8 @@ class Difference:
 
     `share` is the largest part of the tolerance that an element's difference from float64 takes, and `index` that element;
     `norm` is the length of the difference from float64, taken as a vector, against the length of float64's result.
+    `nan_lost` counts elements that are NaN in float64 alone, `nan_made` those that are NaN here alone, and `infinite` those
+    that are infinite here alone.
     """
 
     output: str
@@ -29,10 +31,23 @@ class Difference:
     share: float
     index: int
     norm: float = 0.0
+    nan_lost: int = 0
+    nan_made: int = 0
+    infinite: int = 0
 
     @property
     def within(self) -> bool:
         return self.share <= 1
+
+    @property
+    def words(self) -> str:
+        """What no number tells: NaN or infinity on one side alone; "" where there is none."""
+        counts = (
+            (self.nan_lost, "NaN in float64 and a number here"),
+            (self.nan_made, "NaN here and a number in float64"),
+            (self.infinite, "infinite here and a number in float64"),
+        )
+        return ", ".join(f"{count:,} element{' is' if count == 1 else 's are'} {what}" for count, what in counts if count)
 
 
 def differences(
@@ -60,7 +75,8 @@ def differences(
 def _worst(name: str, parts: list[Difference]) -> Difference:
     worst = max(parts, key=lambda part: part.share)
     furthest = [max(getattr(part, field) for part in parts) for field in ("from_pytorch", "from_float64", "norm")]
-    return Difference(name, *furthest[:2], worst.share, worst.index, furthest[2])
+    counts = [sum(getattr(part, field) for part in parts) for field in ("nan_lost", "nan_made", "infinite")]
+    return Difference(name, *furthest[:2], worst.share, worst.index, furthest[2], *counts)
 
 
 def _slices(
@@ -88,10 +104,11 @@ def _part(tensors: Mapping[str, torch.Tensor], dimensions: int, here: slice) -> 
 
 def _references(request: Request, inputs: Mapping[str, torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The results in float64, PyTorch's in the inputs' dtype, and how far float64 may be away."""
-    operator = request.description
+    operator, parameters = request.description, request.description.values(request.problem)
     exact_inputs = {name: tensor.double() for name, tensor in inputs.items()}
-    exact = _named(operator.outputs, operator.pytorch(**exact_inputs))
-    return exact, _named(operator.outputs, operator.pytorch(**inputs)), operator.limits(request.problem, exact_inputs, exact)
+    exact = _named(operator.outputs, operator.pytorch(**exact_inputs, **parameters))
+    theirs = _named(operator.outputs, operator.pytorch(**inputs, **parameters))
+    return exact, theirs, operator.limits(request.problem, exact_inputs, exact)
 
 
 def _difference(
@@ -105,7 +122,8 @@ def _difference(
     length = float(exact.norm())
     norm = float(from_exact.norm()) / length if length else 0.0
     furthest = float(distance(output, theirs).max()), float(from_exact.max())
-    return Difference(name, *furthest, float(shares[worst]), start + worst, norm)
+    counts = (exact.isnan() & ~output.isnan(), output.isnan() & ~exact.isnan(), output.isinf() & exact.isfinite())
+    return Difference(name, *furthest, float(shares[worst]), start + worst, norm, *(int(one.sum()) for one in counts))
 
 
 def _named(names: tuple[str, ...], result: Any) -> dict[str, torch.Tensor]:

@@ -12,10 +12,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import triton
 import triton.language as tl
 from triton.language import core, semantic
 from triton.runtime import interpreter
+
+from .memory import is_undefined, undefined
 
 if not isinstance(tl.cdiv, interpreter.InterpretedFunction):
     raise ImportError("Kernels are traced in a process that was started with TRITON_INTERPRET=1; this one was not.")
@@ -61,6 +64,55 @@ def others_seen(note: Callable[[Any], None]) -> Iterator[None]:
         yield
     finally:
         semantic.TritonSemantic.load = load
+
+
+@contextlib.contextmanager
+def undefined_kept() -> Iterator[None]:
+    """Makes a maximum or minimum that takes in an undefined value undefined, for one trace.
+
+    Undefined values are marked NaN, which these pass over: a masked lane without `other` would seem to change nothing.
+    """
+    builder, reduce = interpreter.interpreter_builder, interpreter.ReduceOps
+    reduced = reduce.min_max
+
+    def reducing(self: Any, given: Any, *rest: Any, **options: Any) -> Any:
+        result = reduced(self, given, *rest, **options)
+        data = (given[0] if isinstance(given, tuple) else given).handle.data
+        unknown = is_undefined(data)
+        if unknown.any():
+            value = (result[0] if isinstance(result, tuple) else result).handle
+            value.data = _marked(value.data, unknown.any(axis=self.axis, keepdims=self.keep_dims))
+        return result
+
+    def elementwise(name: str) -> Callable[..., Any]:
+        original = getattr(builder, name)
+
+        def combined(left: Any, right: Any) -> Any:
+            result = original(left, right)
+            unknown = is_undefined(left.data) | is_undefined(right.data)
+            if unknown.any():
+                result.data = _marked(result.data, unknown)
+            return result
+
+        return combined
+
+    reduce.min_max = reducing
+    for name in ("create_maxnumf", "create_minnumf"):
+        setattr(builder, name, elementwise(name))
+    try:
+        yield
+    finally:
+        reduce.min_max = reduced
+        for name in ("create_maxnumf", "create_minnumf"):
+            delattr(builder, name)
+
+
+def _marked(values: Any, unknown: Any) -> np.ndarray:
+    """The values, undefined where `unknown`."""
+    data = np.array(values)
+    if np.issubdtype(data.dtype, np.floating):
+        data[unknown] = undefined((), data.dtype)
+    return data
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ def launch_once(request: Request, device: str, progress: Callable[[int, int], No
     inputs = prepared(request, launch, device)
     slow = interpreted(launch.kernel)
     with _compile_times() as times, _reported(launch.programs, progress if slow else None):
-        given = operator.wrapper(**inputs, tiling=request.tiling)
+        given = operator.wrapper(**inputs, **operator.values(request.problem), tiling=request.tiling)
     outputs = dict(zip(operator.outputs, given if isinstance(given, tuple) else (given,), strict=True))
     notes = adjustments(inputs)
     if slow and request.problem.dtype == "bfloat16":

@@ -113,7 +113,8 @@ def _check(operator: Operator, launch: Launch) -> Iterator[str]:
     """Compares with PyTorch and with float64, output by output."""
     inputs = ", ".join(_short(name) for name, tensor in launch.tensors.items() if tensor.filling)
     ours = ", ".join(operator.results.get(name, name) for name in operator.outputs)
-    yield f"def pytorch({inputs}): return {operator.expression}"
+    values = {name: repr(launch.arguments[name]) for name in (one.name for one in operator.parameters)}
+    yield f"def pytorch({inputs}): return {operator.expression.format(**values)}"
     yield "for name, kind in (('PyTorch', None), ('float64', torch.float64)):"
     yield f"    theirs = pytorch(*(t.to(kind or t.dtype) for t in ({inputs},)))"
     yield f"    for ours, their in zip(({ours},), theirs if isinstance(theirs, tuple) else (theirs,)):"

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from math import isfinite, prod
 
 from .. import find, operators
-from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Preset, Problem, Size, Tiling
+from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Parameter, Preset, Problem, Size, Tiling
 from .request import LAYOUTS, Request, known_what_ifs, possible_layouts
 
 DEFAULT_OPERATOR = "vector_add"
@@ -35,10 +35,36 @@ class Settings:
 class RejectedError(ValueError):
     """A value that is not legal; its text says what came and what is allowed, `nearest` is the nearest legal value."""
 
-    def __init__(self, text: str, nearest: int) -> None:
-        super().__init__(f"{text}; the nearest is {nearest:,}.")
-        self.corrected = f"{text}; {nearest:,} is used."
+    def __init__(self, text: str, nearest: float) -> None:
+        shown = f"{nearest:,}" if isinstance(nearest, int) else number_text(nearest)
+        super().__init__(f"{text}; the nearest is {shown}.")
+        self.corrected = f"{text}; {shown} is used."
         self.nearest = nearest
+
+
+def number_text(value: float) -> str:
+    """A real number as it is typed: the shortest decimal that reads back as the same, without a zero behind the point."""
+    return repr(value).removesuffix(".0")
+
+
+def real(text: str, parameter: Parameter) -> float:
+    """The real number in a text, within the bounds of the parameter; raises RejectedError for anything else."""
+    shown = _shown(text)
+    allowed = f"a number from {number_text(parameter.minimum)} to {number_text(parameter.maximum)}"
+    try:
+        value = float(text.replace("_", "").strip())
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise RejectedError(f"{parameter.name}: {shown!r} is not {allowed}", parameter.default)
+    nearest = min(max(value, parameter.minimum), parameter.maximum)
+    if nearest != value:
+        raise RejectedError(f"{parameter.name}: {shown} is not {allowed}", nearest)
+    return abs(value) if value == 0 else value
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 24 else f"{text[:20]}… ({len(text)} characters)"
 
 
 def whole(text: str, size: Size) -> int:
@@ -46,7 +72,7 @@ def whole(text: str, size: Size) -> int:
 
     Raises RejectedError for anything else.
     """
-    shown = text if len(text) <= 24 else f"{text[:20]}… ({len(text)} characters)"
+    shown = _shown(text)
     allowed = f"a whole number from {size.minimum:,} to {size.maximum:,}"
     try:
         number = Decimal(text.replace(",", "").replace("_", "").strip())
@@ -98,6 +124,21 @@ class _Corrected:
             self.notices.append(error.corrected)
             return error.nearest
 
+    def parameters(self, operator: Operator) -> Numbers:
+        """The real parameters that are not as by default."""
+        found = {one.name: self.parameter(one) for one in operator.parameters}
+        return changed_parameters(operator, found)
+
+    def parameter(self, parameter: Parameter) -> float:
+        self.known.add(parameter.name)
+        if parameter.name not in self.raw:
+            return parameter.default
+        try:
+            return real(self.raw[parameter.name], parameter)
+        except RejectedError as error:
+            self.notices.append(error.corrected)
+            return error.nearest
+
     def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
         self.known.add(name)
         value = self.raw.get(name, default)
@@ -135,6 +176,11 @@ class _Corrected:
         return default
 
 
+def changed_parameters(operator: Operator, given: Mapping[str, float]) -> Numbers:
+    """Those of the real parameters that differ from their defaults: all that a problem carries of them."""
+    return Numbers({one.name: given[one.name] for one in operator.parameters if given[one.name] != one.default})
+
+
 def corrected(
     raw: Mapping[str, str], start: Callable[[Operator], Preset] | None = None, known: tuple[str, ...] = ()
 ) -> tuple[Settings, tuple[str, ...]]:
@@ -150,7 +196,7 @@ def corrected(
     first = start(operator) if start else operator.start
     named = any(size.name in raw for size in operator.sizes)
     sizes = Numbers({size.name: read.number(_default(size, first.sizes)) for size in operator.sizes})
-    problem = Problem(sizes, read.choice("dtype", DTYPES, first.dtype))
+    problem = Problem(sizes, read.choice("dtype", DTYPES, first.dtype), read.parameters(operator))
     problem, said = fitted(operator, problem)
     rule = operator.tiling(problem)
     chosen = rule.blocks if named else {**rule.blocks, **first.blocks}
@@ -199,7 +245,7 @@ def fitted(operator: Operator, problem: Problem) -> tuple[Problem, tuple[str, ..
     others = largest // sizes[widest]
     sizes[widest] = MAX_ELEMENTS // others
     said = f"{widest}: {problem[widest]:,} would make a tensor of {largest:,} elements, and 2^40 are allowed"
-    smaller = Problem(Numbers(sizes), problem.dtype)
+    smaller = replace(problem, sizes=Numbers(sizes))
     again, _ = fitted(operator, smaller)
     return again, (f"{said}; {again[widest]:,} is used.",)
 
@@ -212,6 +258,7 @@ def link(settings: Settings, start: Callable[[Operator], Preset] | None = None) 
     texts = {"operator": operator.name, **{name: str(value) for name, value in request.problem.sizes.items()}}
     if request.problem.dtype != first.dtype:
         texts["dtype"] = request.problem.dtype
+    texts |= {name: number_text(value) for name, value in request.problem.parameters.items()}
     texts |= {name: str(value) for name, value in request.tiling.blocks.items() if value != rule.blocks[name]}
     defaults = {
         "num_warps": (request.tiling.num_warps, rule.num_warps),

@@ -122,7 +122,7 @@ class _Recorder:
         arguments = {**self.launch.arguments, **self.memory, **resolved(self.launch.constants)}
         executor = interpreter.GridExecutor(function, kernel.arg_names, (len(self.programs), 1, 1))
         blocks = contextlib.nullcontext() if strict else ours.relaxed()
-        with blocks, ours.unsanitized(), ours.others_seen(self._note_other), self._hooks():
+        with blocks, ours.unsanitized(), ours.undefined_kept(), ours.others_seen(self._note_other), self._hooks():
             try:
                 with np.errstate(all="ignore"):
                     executor(**arguments)

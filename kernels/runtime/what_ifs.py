@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..operator import Axis, Launch, Numbers, Problem
+from ..operator import Axis, Launch, Numbers
 from .request import Request
 
 UNCOUNTED = {
@@ -50,7 +51,7 @@ def moved_bytes(request: Request) -> int | None:
     problem = request.problem
     if what_if == "floor_grid":
         reached = {size.name: axis.total for size, axis in zip(operator.sizes, axes_of(request), strict=False)}
-        problem = Problem(Numbers(problem.sizes, reached), problem.dtype)
+        problem = replace(problem, sizes=Numbers(problem.sizes, reached))
     return sum(step.moved for step in operator.traffic(problem, request.tiling).fused)
 
 

@@ -37,6 +37,7 @@ def controls(settings: CompilerSettings) -> None:
     _controls.operator(state, titles, request.operator, stays)
     _target(settings)
     _controls.numbers(state, _controls.sizes_of(request) + _controls.blocks_of(request))
+    _controls.parameters(state, request, KEPT)
     _controls.dtype(state, request, KEPT)
     _controls.number(state, NUM_WARPS, request.tiling.num_warps, st, NUM_WARPS.maximum)
     _compare(settings)

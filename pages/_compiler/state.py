@@ -66,7 +66,7 @@ def changed(request: Request, name: str, text: str) -> Request:
     if name in tiling.blocks:
         return request.with_blocks(**{name: int(text)})
     if name in problem.sizes:
-        return replace(request, problem=Problem(Numbers(problem.sizes, {name: int(text)}), problem.dtype))
+        return replace(request, problem=replace(problem, sizes=Numbers(problem.sizes, {name: int(text)})))
     return request
 
 

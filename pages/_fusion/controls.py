@@ -20,6 +20,7 @@ def controls(comparison: Comparison) -> None:
     st.markdown("#### Triton explorer")
     _controls.operator(state, {name: one.title for name, one in comparable().items()}, request.operator)
     _controls.numbers(state, _controls.sizes_of(request))
+    _controls.parameters(state, request)
     _controls.dtype(state, request)
     if len(directions_of(request.description)) > 1:
         _direction(comparison)

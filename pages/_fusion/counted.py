@@ -11,6 +11,7 @@ from kernels.runtime.jobs import picture_job
 from kernels.runtime.records import Limits
 from kernels.runtime.request import Request
 from pages import _shell
+from pages._html import Markup
 from pages._kept import kept
 
 from .state import Comparison
@@ -47,7 +48,7 @@ def words(comparison: Comparison) -> str:
     expected = sum(step.moved for step in request.description.traffic(request.problem, request.tiling).fused)
     shape = " × ".join(f"{value:,}" for value in request.problem.sizes.values())
     if counted == expected:
-        return f'; equal to the kernel’s own accesses on {shape} <span class="tag counted">counted</span>'
+        return Markup('; equal to the kernel’s own accesses on {} <span class="tag counted">counted</span>').format(shape)
     return f"; the kernel’s own accesses on {shape} are {counted:,} bytes, and the formula has {expected:,}"
 
 

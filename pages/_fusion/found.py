@@ -84,6 +84,7 @@ def _same(point: Point, comparison: Comparison) -> bool:
         and Numbers(point.sizes) == request.problem.sizes
         and Numbers(point.blocks) == request.tiling.blocks
         and point.num_warps == request.tiling.num_warps
+        and Numbers(point.parameters) == request.problem.parameters
     )
 
 
@@ -91,6 +92,7 @@ def _along(point: Point, comparison: Comparison, axis: str) -> bool:
     """Whether only the axis differs, and along a size what the launch rule makes of it."""
     request = comparison.request
     alike = (point.operator, point.dtype, point.direction) == (request.operator, request.problem.dtype, comparison.direction)
+    alike = alike and Numbers(point.parameters) == request.problem.parameters
     if not alike or axis == ALL_SIZES:
         return alike
     ours = request.problem.sizes

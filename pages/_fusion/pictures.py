@@ -9,6 +9,7 @@ from kernels.measure import verdicts, ways
 from kernels.measure.records import Timed
 from kernels.operator import Step
 from pages import _parts
+from pages._html import joined
 from pages._parts import chart, title
 from viz.humps import Hump, Line, humps_figure
 from viz.theme import Style
@@ -52,7 +53,7 @@ def count(comparison: Comparison, place: DeltaGenerator) -> None:
     said = counted.words(comparison)
     if said:
         with place:
-            title("Bytes", f"{BYTES}{said}")
+            title("Bytes", joined((BYTES, said)))
 
 
 def _given_back(theirs: Timed, ours: Timed) -> float | None:

@@ -7,7 +7,7 @@ import streamlit as st
 from kernels import operators
 from kernels.inside.examples import EXAMPLES
 from kernels.runtime.settings import NUM_WARPS
-from pages._controls import blocks_of, dtype, number, sizes_of
+from pages._controls import blocks_of, dtype, number, parameters, sizes_of
 
 from .state import KEPT, SHOWN, Shown, gpu_names, state
 
@@ -17,6 +17,7 @@ def controls(shown: Shown) -> None:
     st.markdown("#### Triton explorer")
     _operator(shown)
     _sizes(shown)
+    parameters(state, shown.request, KEPT)
     dtype(state, shown.request, KEPT)
     _examples(shown)
     names = gpu_names()

@@ -28,6 +28,7 @@ def controls(settings: Settings) -> None:
     titles = {name: operator.title for name, operator in operators().items()}
     _controls.operator(state, titles, request.operator)
     _controls.numbers(state, _controls.sizes_of(request) + _controls.blocks_of(request))
+    _controls.parameters(state, request, KEPT)
     _controls.dtype(state, request, KEPT)
     _controls.examples(state, request)
     _what_if(settings)
@@ -42,7 +43,14 @@ def _what_if(settings: Settings) -> None:
     st.pills("What if", possible, default=active, key=key, on_change=state.typed, args=("what_if", KEPT), format_func=SHORT.get)
     if active == "other":
         key = state.key("other")
-        st.number_input("value of masked lanes", value=request.other, key=key, on_change=state.typed, args=("other", KEPT))
+        st.number_input(
+            "value of masked lanes",
+            value=request.other,
+            key=key,
+            on_change=state.typed,
+            args=("other", KEPT),
+            help="What a masked lane holds without `other` is undefined. Minus infinity changes no maximum, 0 no sum.",
+        )
     if active:
         st.caption(WHAT_IFS[active][0].upper() + WHAT_IFS[active][1:] + ".")
 

@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from kernels.language import triton
+from kernels.runtime.masked import replaced, unfilled
 from kernels.runtime.picture import Picture
 from kernels.runtime.records import linear
 from kernels.runtime.request import LAYOUTS, Request, first_input
@@ -14,6 +15,7 @@ from kernels.runtime.settings import Settings
 from kernels.runtime.what_ifs import UNCOUNTED, lanes_of_launch, moved_bytes, story
 from pages import _parts
 from pages._gpus import device_name, gpus
+from pages._numerics import numerics
 from pages._parts import fact, facts
 from viz.theme import Style
 from viz.words import bytes_text, grid_text, large
@@ -37,7 +39,8 @@ def sentences(settings: Settings, picture: Picture, reason: str | None) -> None:
     if picture.faults:
         st.html(f'<div class="say fault faults">{_faults(picture.faults)}</div>')
     for sentence in _remarks(settings):
-        st.html(f'<div class="say">{sentence}</div>')
+        st.html(f'<div class="say">{escape(sentence)}</div>')
+    numerics(settings.request)
     if not picture.complete:
         said = "its first turns are shown while the kernel runs on to its end."
         if tracing.was_whole(settings):
@@ -59,7 +62,8 @@ def _remarks(settings: Settings) -> list[str]:
         found.append(
             "Traced in float32 with 2-byte addresses: the interpreter has no bfloat16. What is stored is rounded to bfloat16."
         )
-    return found
+    found += unfilled(launch.kernel)
+    return found + list(replaced(launch.kernel, request.other) if request.what_if == "other" else ())
 
 
 def _faults(faults: tuple[str, ...]) -> str:

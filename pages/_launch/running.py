@@ -11,6 +11,7 @@ from kernels.errors import joined
 from kernels.inside.fits import HEAVY, elements, lighter
 from kernels.language import MISSING
 from kernels.runtime.background import Background
+from kernels.runtime.compare import Difference
 from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import DEFAULT_TARGET, Gpu, Target, find_target
 from kernels.runtime.jobs import launch_job
@@ -22,7 +23,7 @@ from kernels.runtime.settings import Settings
 from pages import _public, _shell
 from viz.words import bytes_text, grid_text, seconds_text
 
-from . import tracing
+from . import interpreter, tracing
 
 LAUNCH_SECONDS = 3600
 POLL = 0.4
@@ -193,10 +194,12 @@ def _done(found: Result, request: Request, asked: Request) -> None:
         theirs, exact = _number(one.from_pytorch), _number(one.from_float64)
         tag = '<span class="tag measured">measured</span>'
         distances = f"from PyTorch <b>{theirs}</b>, from float64 <b>{exact}</b>{tag}"
-        parts.append(f"{name}max |difference| {distances} {_verdict(one.share)}")
+        parts.append(f"{name}max |difference| {distances} {_verdict(one)}")
     if found.compile_seconds is not None:
         parts.append(f"{'from Triton’s cache in' if found.from_cache else 'compiled in'} {seconds_text(found.compile_seconds)}")
     parts += [escape(note) for note in found.notes]
+    if found.engine == "interpreter":
+        parts.append(interpreter.LIMITS)
     kind = "good" if found.within else "fault"
     versions = " · ".join(f"{name} {version}" for name, version in found.versions.items())
     printed = "".join(f"<pre>{escape(name)} = {escape(text)}</pre>" for name, text in found.printed.items())
@@ -204,10 +207,10 @@ def _done(found: Result, request: Request, asked: Request) -> None:
     st.html(f'<div class="say {kind} result">{" · ".join(parts)}{details}</div>')
 
 
-def _verdict(share: float) -> str:
-    if share <= 1:
-        return f"✓ within tolerance ({share:.0%} of it)"
-    return f"✗ <b>outside the tolerance</b> ({share:.1f} times)"
+def _verdict(found: Difference) -> str:
+    if found.within:
+        return f"✓ within tolerance ({found.share:.0%} of it)"
+    return f"✗ <b>outside the tolerance</b> ({found.words or f'{found.share:.1f} times'})"
 
 
 def _number(value: float) -> str:

@@ -32,8 +32,8 @@ def command(*arguments: str, cwd: Path = ROOT, seconds: float = 180, **environme
 
 
 def captions(app: AppTest) -> str:
-    """The small print of a page, beside widgets and buttons."""
-    return " ".join(one.value for one in app.caption)
+    """The small print of a page, beside widgets and buttons; what Markdown would read as marks is marked as text there."""
+    return " ".join(one.value for one in app.caption).replace("\\", "")
 
 
 def request_of(**texts: object) -> Request:

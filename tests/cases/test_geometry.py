@@ -8,13 +8,15 @@ import pytest
 import torch
 
 from kernels import Numbers, Problem, Tiling, find, operators
+from kernels.runtime.device import find_target
+from kernels.runtime.jobs import verdict_job
 from kernels.runtime.settings import corrected
 from kernels.vector_add import add
 
 from ..test_compiler_page import page as compiler_page
 from ..test_fusion_page import fusion
 from ..test_pages import chart, checked, field, launched, page, words
-from .reach import captions, command, figures, traced, verdict
+from .reach import captions, command, figures, request_of, traced, verdict
 
 TARGETS = ("sm_80", "sm_90", "gfx942")
 POWER = "arange's range must be a power of 2"
@@ -43,14 +45,19 @@ def test_b01_every_target_refuses_it_and_every_operator(compiler, target):
 
 
 def test_b01_a_block_of_0_has_its_own_reason_and_a_block_of_1_is_legal(compiler):
-    app = page(n="5000", BLOCK_SIZE="0")
-    assert "end argument must be greater than the start argument" in words(app)
-    assert "Nearest: BLOCK_SIZE 1." in words(app)
+    said = "BLOCK_SIZE: 0 is not a whole number from 1 to 2,147,483,647"
+    assert f"{said}; 1 is used." in words(page(n="5000", BLOCK_SIZE="0"))
+    done = command("compile", "vector_add", "--block-size", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{said}; the nearest is 1." in done.stderr
+    request = request_of(n=5000).with_blocks(BLOCK_SIZE=0)
+    found = compiler.call(verdict_job, request, find_target("sm_90"), seconds=180)
+    assert "end argument must be greater than the start argument" in found.reason
     assert verdict(compiler, "sm_90", n=5000, BLOCK_SIZE=1).launchable
     assert "within tolerance" in words(launched(page(n="20", BLOCK_SIZE="1")))
 
 
-@pytest.mark.parametrize("block", [1000, 200, 96])
+@pytest.mark.parametrize("block", [1000, 200, 96, 0])
 def test_b01_the_function_refuses_it_in_words(block):
     with pytest.raises(ValueError, match=r"power of (2|two)") as raised:
         add(torch.ones(5000), torch.ones(5000), Tiling(Numbers(BLOCK_SIZE=block)))
@@ -90,7 +97,8 @@ def test_b03_the_comparison_of_no_elements_gives_no_ratio(name):
 def test_b05_fewer_elements_than_lanes(n):
     app = page(n=str(n), BLOCK_SIZE="1024")
     text = words(app)
-    made = f"{n:,} elements in blocks of 1,024 make 1 program. It uses {n:,} of its 1,024 lanes."
+    counted = "1 element in blocks of 1,024 makes" if n == 1 else f"{n:,} elements in blocks of 1,024 make"
+    made = f"{counted} 1 program. It uses {n:,} of its 1,024 lanes."
     assert made in text
     assert f"{1024 - n:,} of 1,024" in text
     assert "max |difference| from PyTorch 0.0" in words(launched(app))

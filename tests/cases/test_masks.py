@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from kernels import Numbers, Problem, Tiling, find
+from kernels import Numbers, Problem, Tiling, find, operators
 from kernels.elementwise_chain import chain
 from kernels.language import tl, triton
 from kernels.matmul_relu import matmul_relu
@@ -40,16 +40,25 @@ def careful_maximum(x_ptr, output_ptr, n_columns, BLOCK_SIZE: tl.constexpr):
     tl.store(output_ptr, tl.max(x, axis=0))
 
 
+@triton.jit
+def relu_of_masked(x_ptr, output_ptr, n_columns, BLOCK_SIZE: tl.constexpr):
+    columns = tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + columns, mask=columns < n_columns)
+    tl.store(output_ptr + columns, tl.maximum(x, 0.0))
+
+
 def maximum_of(kernel) -> Launch:
     """A row of five times -5 in a block of 8."""
     row = Tensor((5,), "float32", Filling(0, mean=-5.0, scale=0.0))
-    return Launch(kernel, (1, 1, 1), {"x_ptr": row, "output_ptr": Tensor((1,), "float32"), "n_columns": 5}, {"BLOCK_SIZE": 8})
+    return Launch(kernel, (1, 1, 1), {"x_ptr": row, "output_ptr": Tensor((8,), "float32"), "n_columns": 5}, {"BLOCK_SIZE": 8})
 
 
 def test_m01_masked_lanes_without_other_are_undefined_and_so_is_their_maximum():
     load, store = trace(maximum_of(careless_maximum), [(0, 0, 0)]).accesses
     assert load.defined.tolist() == [True] * 5 + [False] * 3
     assert not store.defined.all(), "0 would be wrong, and -5 would be luck"
+    (store,) = [one for one in trace(maximum_of(relu_of_masked), [(0, 0, 0)]).accesses if one.kind == "store"]
+    assert store.defined.tolist() == [True] * 5 + [False] * 3, "the larger of 0 and an unknown number is not known"
     load, store = trace(maximum_of(careful_maximum), [(0, 0, 0)]).accesses
     assert float(store.values.flat[0]) == -5.0
     assert load.values[5:].tolist() == [-INF] * 3
@@ -63,8 +72,6 @@ def test_m01_the_kernel_that_forgets_other_is_told_which_value_a_maximum_needs()
 
 
 def test_m01_no_operators_maximum_or_sum_takes_in_masked_lanes():
-    from kernels import operators
-
     for operator in operators().values():
         problem = Problem(Numbers({size.name: size.default for size in operator.sizes}))
         assert unfilled(operator.plan(problem, operator.tiling(problem)).kernel) == ()
