@@ -9,7 +9,6 @@ from math import inf, nan
 from typing import Any, Literal, TypeVar
 
 import msgspec
-import numpy as np
 
 from .bounds import Whole
 
@@ -114,10 +113,12 @@ def _in_words(message: str) -> str:
 
 
 def _as_json(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, Mapping):
         return dict(value)
+    import numpy as np  # not above: the check starts without it, and writes no arrays there
+
+    if isinstance(value, np.generic):
+        return value.item()
     if not isinstance(value, np.ndarray):
         raise TypeError(f"a {type(value).__name__} cannot be written")
     if value.ndim == 1 and value.dtype == np.int64:
@@ -134,6 +135,8 @@ def _item(item: Any) -> Any:
 
 
 def _from_json(kind: type, value: Any) -> Any:
+    import numpy as np
+
     if kind is not np.ndarray:
         raise NotImplementedError
     given = Array("int64", (len(value),), value) if isinstance(value, list) else msgspec.convert(value, Array)
