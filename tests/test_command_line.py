@@ -71,13 +71,10 @@ def test_special_values_are_words():
     assert found["accesses"][0]["values"][3] == "-inf"
 
 
-@pytest.mark.parametrize(
-    ("block", "reason"), [("0", "must be greater than the start"), ("2097152", "exceeds triton maximum tensor numel")]
-)
-def test_blocks_that_cannot_be_drawn_are_still_answered(block, reason):
-    found = document("vector_add", "--n-elements", "7", "--block-size", block)
+def test_blocks_that_cannot_be_drawn_are_still_answered():
+    found = document("vector_add", "--n-elements", "7", "--block-size", "2097152")
     assert found["launchable"] is False
-    assert reason in found["reason"]
+    assert "exceeds triton maximum tensor numel" in found["reason"]
     assert found["accesses"] == []
     assert len(found["grid"]) == 3
 

@@ -403,7 +403,7 @@ EXTREMES = [
 
 
 # Why nothing of such a size can be measured: it does not fit, or Triton takes no such block.
-REFUSED = r"It needs about [\d,.]+ [GT]B, and the GPU has 150 GB\.|power of (two|2)"
+REFUSED = r"It needs about [\d,.]+ [GT]B, and the GPU has 150 GB\.|powers? of (two|2)"
 
 
 @pytest.mark.parametrize("tab", ["Sweep", "Take it along"])
