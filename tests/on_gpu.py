@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
 
 import numpy as np
 
@@ -96,6 +98,19 @@ def poison() -> None:
 
     torch.ones(10, device="cuda").index_put_((torch.tensor([2**40], device="cuda"),), torch.tensor(1.0, device="cuda"))
     torch.cuda.synchronize()
+
+
+def poison_and_hide() -> str:
+    """As `poison`, and says nothing of it."""
+    with contextlib.suppress(RuntimeError):
+        poison()
+    return "hidden"
+
+
+def poison_slowly() -> None:
+    """As `poison`, after a second in which others come."""
+    time.sleep(1)
+    poison()
 
 
 def measured_wrong(request_: Request, gpu):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import sentence
 from ..operator import DTYPES, Numbers, Problem
+from ..runtime.context import lost
 from .bring_up import older_triton
 from .failures import advice, known
 from .pairs import PAIR_STEP
 from .values import FAIL, NOT_MEASURED, PASS, Result
-from .worker import Context, poisoned
+from .worker import Context
 
 if TYPE_CHECKING:
     import torch
@@ -97,7 +98,7 @@ def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[R
         try:
             yield one_operator([Request(operator.name, problem, operator.tiling(problem)) for problem in problems], device)
         except Exception as error:
-            if poisoned():
+            if lost():
                 raise
             yield _raised(operator.name, operator.title, error)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import sentence
+from ..runtime.context import lost, settle
 from ..runtime.device import Gpu, attached
 from ..storage import codec
 
@@ -54,31 +55,11 @@ def answers(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
         check = getattr(importlib.import_module(module if "." in module else f"kernels.check.{module}"), name)
         for result in check(context):
             yield {"result": result}
-        settled()
+        settle()
         yield {"done": True}
     except Exception as error:
         text = "".join(traceback.format_exception(error))[-MOST_TEXT:]
-        yield {"failed": sentence(error).text, "text": text, "poisoned": poisoned()}
-
-
-def settled() -> None:
-    """Waits for what the check still has running, and gives back what it held of the memory.
-
-    Raises what the GPU reports only now, so that an error is of the check that made it and not of the next.
-    """
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
-
-
-def poisoned() -> bool:
-    """Whether this process's CUDA context is lost, as after an illegal access."""
-    try:
-        settled()
-    except Exception:
-        return True
-    return False
+        yield {"failed": sentence(error).text, "text": text, "poisoned": lost()}
 
 
 def _end_with_parent() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from loky.process_executor import ShutdownExecutorError
 
 from ..errors import EnvironmentFailure
+from .context import Answer, ContextLostError, answered
 from .processes import EndingError, Process
 
 IDLE_SECONDS = {"trace": 3600, "compile": 600, "interpret": 600, "device": 120}
@@ -73,7 +74,10 @@ class Worker:
             for _ in range(ATTEMPTS[self._kind]):
                 process, future = self._submit(function, arguments)
                 try:
-                    return self._wait(process, future, seconds, checkpoint)
+                    return self._value(process, self._wait(process, future, seconds, checkpoint))
+                except ContextLostError:
+                    self._replace(process)
+                    raise
                 except (BrokenProcessPool, ShutdownExecutorError):
                     self._replace(process)
                     ended = process.ended_by()
@@ -129,12 +133,21 @@ class Worker:
         for _ in range(STARTS):
             process = self._current()
             try:
-                return process, process.submit(function, *arguments)
+                asked = (answered, function) if self._kind == "device" else (function,)
+                return process, process.submit(*asked, *arguments)
             except (BrokenProcessPool, ShutdownExecutorError):
                 self._replace(process)
         raise WorkerError(
             f"The {self._title} worker cannot be started: its process ends at once ({process.ended_by() or '?'})."
         )
+
+    def _value(self, process: Process, result: Any) -> Any:
+        """What the task gave; a process that lost its GPU over it is replaced."""
+        if not isinstance(result, Answer):
+            return result
+        if result.lost:
+            self._replace(process)
+        return result.value
 
     def _current(self) -> Process:
         with self._lock:
