@@ -12,7 +12,8 @@ import statistics
 import time
 from dataclasses import dataclass, field
 
-from .e2e.conftest import CHROMIUM, READY, free_port, start
+from .e2e.conftest import CHROMIUM, READY
+from .server import free_port, start
 
 PEOPLE = 20
 TIMES = 20

@@ -16,6 +16,7 @@ from kernels.operator import DTYPES, Operator
 ROOT = Path(__file__).parents[1]
 PAGES = {"launch": 60, "fusion": 36, "hardware": 32, "compiler": 28, "check": 22, "runs": 22}
 SECONDS = 60
+ALL_DRIVEN = ("selectbox", "button_group", "tab")  # a page's runs go on until each of these that was seen was driven
 
 STRANGE = (
     "", " ", "-1", "-0", "2.5", "nan", "inf", "-inf", "1e-400", "²", "①", "٣", "1²", "0x10", "true", "None", "x" * 300, "\0",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .crowd import BLOCK_SIZE, Client
-from .e2e.conftest import free_port, start
+from .server import free_port, start
 
 FIRST = 200  # changes after which the memory is what it may stay
 

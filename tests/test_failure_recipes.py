@@ -252,7 +252,7 @@ def test_recognising_is_linear_in_the_text(joint):
         long = seconds(worst(seed + joint, MOST))
         if long < 15 * SHORTEST:
             continue
-        long = min(long, *(seconds(worst(seed + joint, MOST)) for _ in range(2)))
+        long = min(long, *(seconds(worst(seed + joint, MOST)) for _ in range(4)))
         short = max(seconds(worst(seed + joint, MOST // 10)) for _ in range(3))
         if long > 0.2 or long > 15 * max(short, SHORTEST):
             slow.append((seed, long, short))

@@ -118,7 +118,7 @@ def test_hostile_links_are_corrected_and_said(texts, said):
         (
             {"n": "7", "BLOCK_SIZE": "2097152"},
             "exceeds triton maximum tensor numel",
-            "Launch in the interpreter with BLOCK_SIZE 1,048,576",
+            "Launch in the interpreter with BLOCK_SIZE 16,384",
         ),
         (
             {"n": "7", "BLOCK_SIZE": "8", "num_warps": "3"},
@@ -235,7 +235,7 @@ def test_past_int32_names_the_program_where_offsets_wrap():
     app.session_state["launch.tabs"] = "Past int32"
     text = words(checked(app.run()))
     assert (
-        "program 2,097,152 would be the first to go wrong: its offset 2,147,483,648 would wrap to -2,147,483,648"
+        "program 2,097,152 would be the first to go wrong: its offset 2,147,483,648 of x would wrap to -2,147,483,648"
         in text.replace("**", "")
     )
     assert "19.3 GB" in text

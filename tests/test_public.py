@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kernels import operators
 from kernels.runtime.workers import Worker, Workers
 from pages import _gpus, _public, _shell
 
@@ -16,6 +17,7 @@ from .test_measure import H200
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path.stem for path in sorted((ROOT / "pages").glob("[a-z]*.py"))]
+PARAMETERS = {parameter.name for operator in operators().values() for parameter in operator.parameters}
 KEPT_BY_STREAMLIT = {"__pycache__"}
 
 
@@ -62,17 +64,22 @@ def files(place: Path) -> set[tuple[str, int]]:
     return {(str(path), path.stat().st_mtime_ns) for path in there}
 
 
+def typed(app: AppTest) -> set[str]:
+    """What a line of text may be typed for."""
+    return {field.label for field in app.text_input}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_button_and_choice_of_a_public_copy(stranger, page):
     shipped = {path: files(ROOT / path) for path in ("kernels", "pages", "viz", ".streamlit")}
     app = opened(page)
-    assert not [one.label for one in app.text_input], "a folder could be typed"
+    assert typed(app) <= PARAMETERS, "a folder could be typed"
     names = [one.key for one in app.button if not one.disabled]
     for key in names:
         found = [one for one in app.button if one.key == key and not one.disabled]
         if found:
             checked(found[0].click().run())
-            assert not [one.label for one in app.text_input]
+            assert typed(app) <= PARAMETERS
         pressed = [one.label for one in app.button if not one.disabled]
         assert not [label for label in pressed if re.search(r"NVIDIA|Measure|Sweep|Check |Save|Delete|counters", label)], (
             pressed

@@ -221,11 +221,20 @@ def test_more_points_than_any_sweep_has_are_refused():
     assert len(runs.parsed(codec.encoded(replace(run, points=run.points[:1] * 200)), "x.json").points) == 200
 
 
+def within(older, newer) -> bool:
+    """Whether all that an older file says stands in a newer one, which may have more fields."""
+    if isinstance(older, dict):
+        return all(name in newer and within(value, newer[name]) for name, value in older.items())
+    if isinstance(older, list):
+        return len(older) == len(newer) and all(map(within, older, newer))
+    return older == newer
+
+
 def test_what_ships_is_read_and_written_the_same():
     for path in runs.RECORDED.glob("*.json"):
         run = runs.load(path)
         assert runs.parsed(codec.encoded(run), "again") == run
-        assert json.loads(codec.encoded(run)) == json.loads(path.read_text())
+        assert within(json.loads(path.read_text()), json.loads(codec.encoded(run)))
     assert len(recordings.shipped()) == len(list(recordings.FOLDER.glob("*.gz"))) > 0
     for name, raw in recorded._shipped().items():
         picture = codec.decoded(Picture, raw, name)

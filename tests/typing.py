@@ -18,7 +18,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .e2e.conftest import CHROMIUM, READY, free_port, start
+from .e2e.conftest import CHROMIUM, READY
+from .server import free_port, start
 
 if TYPE_CHECKING:
     from playwright.async_api import Page

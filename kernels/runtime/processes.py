@@ -73,7 +73,7 @@ class Process(ProcessPoolExecutor):
     @property
     def alive(self) -> bool:
         """Whether its process runs, or was not started yet."""
-        return all(process.exitcode is None for process in list(self._last.values()))
+        return all(process.exitcode is None and not _gone(number) for number, process in list(self._last.items()))
 
     def ended_by(self) -> str:
         """How its process ended: "SIGKILL", "exit code 1"; empty where that is not known."""
@@ -109,6 +109,11 @@ def _end_all() -> None:
     _ending.set()
     for process in list(_running):
         process.end()
+
+
+def _gone(number: int) -> bool:
+    """Whether a process has ended, as the system knows before anyone has asked it for the exit code."""
+    return _state(number) in ("Z", "X")
 
 
 def _state(number: int) -> str:

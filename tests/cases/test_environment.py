@@ -13,7 +13,7 @@ import pytest
 
 from kernels.commands.compile import EMITTED
 
-from ..e2e.conftest import free_port
+from ..server import free_port
 from ..test_compiler_page import page as compiler_page
 from ..test_compiler_page import widget
 from ..test_pages import ROOT, checked, page, words

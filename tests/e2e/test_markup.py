@@ -17,7 +17,8 @@ from kernels.measure import runs
 from kernels.storage import codec
 from pages._html import literal
 
-from .conftest import Explorer, free_port, start
+from ..server import free_port, start
+from .conftest import Explorer
 from .test_fusion import tick
 
 # HTML, Markdown and Plotly's own links; each asks for something outside as soon as it is an element.
