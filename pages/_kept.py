@@ -12,7 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import streamlit as st
 
-MOST = 24 * 2**20  # bytes of all answers; one picture takes 20 to 200 kB
+MOST = 8 * 2**20  # bytes of all answers; a picture takes 24 kB on average
 WAIT = 0.2  # seconds between two looks whether this run is still wanted
 
 Arguments = ParamSpec("Arguments")

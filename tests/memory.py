@@ -15,6 +15,7 @@ from pathlib import Path
 from .crowd import BLOCK_SIZE, Client
 from .server import free_port, start
 
+FORGOTTEN = 25.0  # seconds after which a closed session is forgotten: disconnectedSessionTTL and a little
 FIRST = 200  # changes after which the memory is what it may stay
 
 
@@ -64,6 +65,9 @@ async def measured(port: int, process: int, changes: int, sessions: int, first: 
         socket, client = await connected(port)
         await client.rerun(5000 + 11 * turn)
         await socket.close()
+    await asyncio.sleep(FORGOTTEN)
+    socket, client = await connected(port)  # Streamlit forgets when somebody comes
+    await socket.close()
     return Memory(fresh, at_first, changed, megabytes(process))
 
 
