@@ -96,7 +96,7 @@ def test_i08_the_installed_interpreter_computes_as_the_gpu_does():
 
 
 @pytest.mark.skipif(
-    installed.__version__ < "3.7", reason="the interpreter of Triton 3.6 refuses what a GPU wraps: triton#11531"
+    installed.__version__ < "3.7", reason="the interpreter of Triton 3.6 refuses what wraps: triton#11531"
 )
 def test_i08_a_sum_past_32_bits_wraps_as_on_the_gpu():
     launch = Launch(sum_of_large_kernel, (1, 1, 1), {"output_ptr": Tensor((1,), "float32")}, {"BLOCK_SIZE": 128})
