@@ -88,7 +88,7 @@ def test_the_page_checks_the_card(monkeypatch, tmp_path):
     monkeypatch.setenv("TRITON_EXPLORER_CHECKS", str(tmp_path))
     app = page(mode="quick")
     app.button(key="check.go").click().run()
-    text = words(finished(app, 240))
+    text = words(finished(app))
     assert GPUS[0].name in text
     assert app.session_state["check.running"].report.find("dram copy").status == PASS
     assert app.session_state["check.running"].kept

@@ -94,7 +94,7 @@ def test_the_page_measures():
     app = fusion(operator="vector_add", n_elements=str(2**28))
     checked(app.button(key="fusion.go").click().run())
     campaign = app.session_state["fusion.campaign"]
-    text = words(waited(app, 120))
+    text = words(waited(app))
     assert campaign.state == "done", campaign.problem
     assert f"{GPUS[0].name} · measured" in text
     assert "Nothing to fuse" in text
