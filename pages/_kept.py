@@ -51,6 +51,12 @@ class Store:
             for key in [key for key in self._values if key[0] == name]:
                 self.bytes -= len(self._values.pop(key))
 
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._values.clear()
+            self.bytes = 0
+
     def busy(self, key: object) -> threading.Lock:
         """The lock of those who want the same value at the same time: one works it out."""
         with self._lock:

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from kernels import Numbers, Problem, Tiling
@@ -21,6 +20,7 @@ from kernels.runtime.jobs import verdict_job
 from kernels.runtime.request import Request
 from kernels.runtime.workers import Workers
 from pages import _shell
+from pages._kept import STORE
 
 from .faulty_tasks import pid
 
@@ -172,10 +172,10 @@ def words(app: AppTest) -> str:
 @pytest.fixture
 def own_server():
     """Workers and caches as a server that has just started has them."""
-    st.cache_data.clear()
+    STORE.clear()
     _shell.workers().close()
     yield _shell.workers()
-    st.cache_data.clear()
+    STORE.clear()
     _shell.workers().close()
 
 

@@ -9,7 +9,6 @@ import threading
 from dataclasses import replace
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from kernels import operators
@@ -21,6 +20,7 @@ from pages import _gpus, _shell
 from pages._fusion import running
 from pages._fusion.found import _along
 from pages._fusion.state import comparable, read, write
+from pages._kept import STORE
 from pages._launch import tracing
 
 from .limits import PATIENCE, until
@@ -243,7 +243,7 @@ def pretending(monkeypatch):
     monkeypatch.setattr(_gpus, "gpus", lambda: (H200,))
     monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, **_only_trace()})
     yield worker
-    st.cache_data.clear()  # what the trace worker that is not there left unsaid
+    STORE.clear()  # what the trace worker that is not there left unsaid
     tracing._selftest.clear()
 
 
