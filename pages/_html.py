@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 __all__ = ["Markup", "bold", "caption", "escape", "joined", "literal", "show"]
 
-MARKDOWN = re.compile(r"[\\`*\[\]<>~|$]|(?<!\w)_|_(?!\w)|:(?=[A-Za-z/])|^\s*[#>+=-]|^(?=\s{4})", re.MULTILINE)
+MARKDOWN = re.compile(r"[\\`*\[\]<>~|$]|(?<!\w)_|_(?!\w)|:(?=[A-Za-z/])|^[#>+=-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 
 
 def show(markup: str, **more: str) -> None:
@@ -31,7 +31,8 @@ def bold(text: str) -> Markup:
 def literal(text: str) -> str:
     """A text as Markdown that shows it as it is: no link, no image, no formula; for labels, captions and help."""
     # An invisible joiner: Streamlit makes links of addresses in any text, escaped or not.
-    apart = re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)", "\u2060", text.replace("\r", " ").replace("\n", " "))
+    line = text.replace("\r", " ").replace("\n", " ").lstrip()  # spaces in front would make code of it
+    apart = re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)", "\u2060", line)
     return MARKDOWN.sub(lambda found: f"\\{found[0]}", apart)
 
 

@@ -125,9 +125,7 @@ class Tab:
         return await self._arrived()
 
     async def _back_and_type(self) -> int:
-        await self._back()
-        fields = "document.querySelectorAll('input[aria-label=n_elements]').length"
-        await self.page.wait_for_function(f"{fields} === 1", timeout=PATIENCE * 1000)  # the old one fades while a run goes on
+        assert await self._ends_at(await self._back())  # until then the field is the old one, and is about to be replaced
         return await self._type()
 
     async def _arrived(self) -> int:
