@@ -245,6 +245,7 @@ def worst(seed: str, length: int) -> str:
     return (seed * (length // max(len(seed), 1) + 1))[:length]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", [" ", "\n", "/a'" * 50])
 def test_recognising_is_linear_in_the_text(joint):
     slow = []

@@ -26,6 +26,8 @@ from pages._hardware import state as hardware
 
 from . import fuzz
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("FUZZ_SEED", random.SystemRandom().randrange(2**32)))
 READ, COMMAND_LINES = 250, 60
 DRAWN_LANES = 2**16  # a block of a million lanes takes a second to draw, and draws no other way

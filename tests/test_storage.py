@@ -129,6 +129,7 @@ def samples():
 BAD = ("9" * 400, "1e400", "NaN", "Infinity", '"\\ud800"', "[]", "{}", "-1e31", '"' + "x" * 20_001 + '"')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["run", "report"])
 def test_a_bad_value_in_any_field_is_one_line_with_its_path(what):
     data, parse = samples()[what]
