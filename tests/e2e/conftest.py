@@ -7,7 +7,6 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -15,7 +14,6 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from ..limits import PATIENCE
 from ..server import Address, running
 
-ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 MAIN = "[data-testid=stMain]"
 READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
