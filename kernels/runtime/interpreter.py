@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,12 +32,16 @@ def version() -> tuple[int, int]:
 
 
 def repair() -> None:
-    """Makes a loop over a run-time bound work on Triton 3.6 and older with NumPy 2.4 and newer.
+    """Makes the interpreters of Triton 3.6 to 3.8 compute as a GPU does where they refuse; a later one is left alone."""
+    if version() < (3, 7):
+        _repair_loops()
+    if version() < (3, 9):
+        _repair_sums()
 
-    There `int()` of a one-element array is refused (triton issue 9171; fixed in 3.7). Other releases are left alone.
-    """
-    if version() >= (3, 7) or getattr(interpreter, "_loops_repaired", False):
-        return
+
+@functools.cache
+def _repair_loops() -> None:
+    """A loop over a run-time bound: NumPy 2.4 refuses `int()` of a one-element array (triton issue 9171)."""
     original = interpreter._patch_lang_tensor
 
     def patched(tensor: Any, *args: Any) -> None:
@@ -44,7 +49,17 @@ def repair() -> None:
         tensor.__index__ = lambda self: int(self.handle.data.item())
 
     interpreter._patch_lang_tensor = patched
-    interpreter._loops_repaired = True
+
+
+@functools.cache
+def _repair_sums() -> None:
+    """A sum past its dtype wraps: NumPy 2 refuses an array of a number that does not fit (triton issue 11531)."""
+    original = interpreter.ReduceScanOpInterface.to_tensor
+
+    def narrowed(self: Any, values: Any, dtype: Any) -> Any:
+        return original(self, np.asarray(values).astype(interpreter._get_np_dtype(dtype))[()], dtype)
+
+    interpreter.ReduceScanOpInterface.to_tensor = narrowed
 
 
 @contextlib.contextmanager

@@ -95,7 +95,6 @@ def test_i08_the_installed_interpreter_computes_as_the_gpu_does():
     assert add(values, torch.zeros(6), Tiling(Numbers(BLOCK_SIZE=2))).tolist() == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.skipif(installed.__version__ < "3.7", reason="the interpreter of Triton 3.6 refuses what wraps: triton#11531")
 def test_i08_a_sum_past_32_bits_wraps_as_on_the_gpu():
     launch = Launch(sum_of_large_kernel, (1, 1, 1), {"output_ptr": Tensor((1,), "float32")}, {"BLOCK_SIZE": 128})
     (store,) = trace(launch, [(0, 0, 0)]).accesses
