@@ -52,6 +52,8 @@ def test_arrays_come_back_with_their_dtype_shape_and_undefined_items(data):
     "content",
     [
         '{"array": "int8", "shape": [1], "items": [300]}',
+        '{"array": "uint8", "shape": [1], "items": [-1]}',
+        '{"array": "int8", "shape": [1], "items": [1.5]}',
         '{"array": "object", "shape": [1], "items": [1]}',
         '{"array": "int8", "shape": [2], "items": [1]}',
         '{"array": "int8", "shape": [-1], "items": [1, 2, 3]}',

@@ -145,6 +145,12 @@ def _from_json(kind: type, value: Any) -> Any:
         if dtype.kind not in "biuf":
             raise TypeError(f"{given.array[:20]!r} is no type of numbers")
         items = [nan if item is None else float(item) if isinstance(item, str) else item for item in given.items]
+        if dtype.kind in "iu" and not all(isinstance(item, int) and _fits(item, np.iinfo(dtype)) for item in items):
+            raise ValueError(f"not every item is a whole number of {dtype.name}")  # NumPy 1.26 would wrap and cut them
         return np.array(items, dtype).reshape(given.shape)
     except OverflowError as error:
         raise ValueError(str(error)) from None
+
+
+def _fits(item: int, limits: Any) -> bool:
+    return limits.min <= item <= limits.max
