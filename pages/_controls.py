@@ -32,8 +32,7 @@ def operator(state: State, titles: Mapping[str, str], chosen: str, kept: Mapping
 def number(state: State, size: Size, value: int, place: Any, maximum: int) -> None:
     """A whole number; what is typed out of its bounds is corrected, and that is said."""
     help_text = f"{size.meaning} From {size.minimum:,} to {maximum:,}."
-    key = state.key(size.name)
-    place.number_input(size.name, -SAFE, SAFE, value, 1, key=key, on_change=state.typed, args=(size.name,), help=help_text)
+    place.number_input(size.name, -SAFE, SAFE, value, 1, help=help_text, **state.widget(size.name))
 
 
 def numbers(state: State, fields: Sequence[tuple[Size, int, int]]) -> None:
@@ -61,9 +60,7 @@ def _parameter(state: State, parameter: Parameter, value: float, place: Any, kee
         parameter.name,
         number_text(value),
         max_chars=40,
-        key=state.key(parameter.name),
-        on_change=state.typed,
-        args=(parameter.name, keep),
+        **state.widget(parameter.name, keep),
         help=f"{parameter.meaning} {bounds}",
     )
 
@@ -92,9 +89,7 @@ def dtype(state: State, request: Request, keep: tuple[str, ...] = ()) -> None:
         "dtype",
         list(DTYPES),
         default=request.problem.dtype,
-        key=state.key("dtype"),
-        on_change=state.typed,
-        args=("dtype", keep),
+        **state.widget("dtype", keep),
         required=True,
     )
 

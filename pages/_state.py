@@ -64,18 +64,29 @@ class State(Generic[Settings]):
         after |= {name: str(value) for name, value in texts.items() if value is not None}
         self._take({name: value for name, value in after.items() if not (name in texts and texts[name] is None)})
 
-    def typed(self, name: str, keep: tuple[str, ...] = ()) -> None:
-        """Takes over what a person typed or chose in the widget of that name.
+    def widget(self, name: str, keep: tuple[str, ...] = ()) -> dict[str, Any]:
+        """What the widget of that name is made with: its key, and the callback that takes over what a person chose in it.
+
+        The callback is told the key: while a page is on its way that makes its widgets anew, events still come from the old
+        ones.
+        """
+        key = self.key(name)
+        return {"key": key, "on_change": self._typed, "args": (name, key, keep)}
+
+    def _typed(self, name: str, key: str, keep: tuple[str, ...]) -> None:
+        """Takes over what a person typed or chose in the widget of that name and key.
 
         Where something else became of it, or something followed from it, the widgets that do not show what is true are made
         anew; the others are left alone, since the person may be typing on.
         """
-        value = st.session_state[self.key(name)]
+        value = st.session_state[key]
         expected = {**st.session_state[f"{self.page}.shown"], name: value}
         self.change({name: value}, keep=keep)
-        for one, now in self.shows(self.settings).items():
-            if now != expected.get(one):
-                self.renew(one)
+        for shown, now in self.shows(self.settings).items():
+            if now != expected.get(shown):
+                self.renew(shown)
+        if key != self.key(name):
+            self.renew(name)
 
     def start_over(self, texts: Mapping[str, Any]) -> None:
         """Takes settings from nothing but these texts: another operator, an example."""

@@ -55,9 +55,7 @@ def _target(settings: CompilerSettings) -> None:
         "Target",
         names,
         index=names.index(settings.target),
-        key=state.key("target"),
-        on_change=state.typed,
-        args=("target", KEPT),
+        **state.widget("target", KEPT),
         format_func=_label,
         help="The kind of GPU to compile for. It need not be here: Triton compiles for any of them.",
     )
@@ -89,7 +87,7 @@ def _compare(settings: CompilerSettings) -> None:
 
 def _value(settings: CompilerSettings, place: Any) -> None:
     size = number_of(settings.request, settings.differs)
-    options = {"key": state.key("by"), "on_change": state.typed, "args": ("by", KEPT)}
+    options = state.widget("by", KEPT)
     if size:
         safe = _controls.SAFE
         help_text = f"{size.meaning} From {size.minimum:,} to {min(size.maximum, safe):,}."

@@ -25,9 +25,7 @@ def controls(shown: Shown) -> None:
         "GPU",
         names,
         index=names.index(shown.gpu),
-        key=state.key("gpu"),
-        on_change=state.typed,
-        args=("gpu", SHOWN),
+        **state.widget("gpu", SHOWN),
         help="The GPU whose facts are used; the kernel is compiled for it. Without one attached nothing is launched.",
     )
 

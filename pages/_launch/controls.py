@@ -39,16 +39,12 @@ def _what_if(settings: Settings) -> None:
     request = settings.request
     possible = list(possible_what_ifs(request))
     active = request.what_if if request.what_if in possible else None
-    key = state.key("what_if")
-    st.pills("What if", possible, default=active, key=key, on_change=state.typed, args=("what_if", KEPT), format_func=SHORT.get)
+    st.pills("What if", possible, default=active, format_func=SHORT.get, **state.widget("what_if", KEPT))
     if active == "other":
-        key = state.key("other")
         st.number_input(
             "value of masked lanes",
             value=request.other,
-            key=key,
-            on_change=state.typed,
-            args=("other", KEPT),
+            **state.widget("other", KEPT),
             help="What a masked lane holds without `other` is undefined. Minus infinity changes no maximum, 0 no sum.",
         )
     if active:
@@ -64,8 +60,6 @@ def _more(settings: Settings) -> None:
             "first input",
             layouts,
             index=layouts.index(request.layout),
-            key=state.key("layout"),
-            on_change=state.typed,
-            args=("layout", KEPT),
+            **state.widget("layout", KEPT),
             format_func=lambda name: f"{name}: {LAYOUTS[name]}",
         )
