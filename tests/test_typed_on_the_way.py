@@ -43,11 +43,17 @@ async def typed_behind_back(address):
             field = message.delta.new_element.number_input
             return field.label == "n_elements" and field.id != old
 
+        def is_finished(message):
+            whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            return message.WhichOneof("type") == "script_finished" and whole
+
         await socket.send(back.SerializeToString())
         await until(client, is_replaced)
         await socket.send(typed.SerializeToString())
         done = ForwardMsg.FINISHED_SUCCESSFULLY
-        return await until(client, lambda message: message.WhichOneof("type") == "script_finished" and message.script_finished == done)
+        return await until(
+            client, lambda message: message.WhichOneof("type") == "script_finished" and message.script_finished == done
+        )
 
 
 def test_a_value_typed_while_the_page_of_back_is_being_made_counts():

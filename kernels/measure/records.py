@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -133,7 +134,7 @@ class Point:
     problem: Text | None = None
     notes: Notes = ()
 
-    @property
+    @functools.cached_property
     def request(self) -> Request:
         """What was asked, as the other pages ask it."""
         tiling = Tiling(Numbers(self.blocks), self.num_warps, self.num_stages)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import find, operators
-from ..operator import DTYPES
+from ..operator import DTYPES, Parameter
 from ..runtime.device import Gpu
 from ..runtime.settings import BLOCK_MAXIMUM, NUM_WARPS
 from ..storage import codec, files, folders
@@ -96,25 +97,48 @@ def parsed(content: bytes | str, name: str) -> Run:
     return run
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What can be measured of an operator: its sizes and blocks with their bounds, its directions, its parameters."""
+
+    numbers: tuple[tuple[str, Mapping[str, tuple[int, int]]], ...]
+    directions: tuple[str, ...]
+    parameters: Mapping[str, Parameter]
+
+
+@functools.cache
+def _known(name: str) -> _Known:
+    operator = find(name)
+    return _Known(
+        numbers=(
+            ("sizes", {size.name: (size.minimum, size.maximum) for size in operator.sizes}),
+            ("blocks", {block.name: (block.minimum, max(block.maximum, BLOCK_MAXIMUM)) for block in operator.blocks}),
+        ),
+        directions=ways.directions_of(operator),
+        parameters={parameter.name: parameter for parameter in operator.parameters},
+    )
+
+
 def _unknown(point: Point) -> str | None:
     """What a point has that no measurement here has: an operator, a size, a direction, an implementation; else None."""
     if point.operator not in operators():
         return f"there is no operator {point.operator[:40]!r}"
-    operator = find(point.operator)
-    for given, known, most in ((point.sizes, operator.sizes, 0), (point.blocks, operator.blocks, BLOCK_MAXIMUM)):
-        if set(given) != {size.name for size in known}:
-            return f"sizes or blocks are not those of {operator.name}"
-        for size in known:
-            if not size.minimum <= given[size.name] <= max(size.maximum, most):
-                return f"{size.name} is {given[size.name]:,}, and at most {max(size.maximum, most):,} is measured"
-    if point.dtype not in DTYPES or point.direction not in ways.directions_of(operator):
-        return f"{point.dtype[:20]}, {point.direction[:20]} is not measured of {operator.name}"
+    known = _known(point.operator)
+    for kind, bounds in known.numbers:
+        given = getattr(point, kind)
+        if given.keys() != bounds.keys():
+            return f"sizes or blocks are not those of {point.operator}"
+        for name, (least, most) in bounds.items():
+            if not least <= given[name] <= most:
+                return f"{name} is {given[name]:,}, and at most {most:,} is measured"
+    if point.dtype not in DTYPES or point.direction not in known.directions:
+        return f"{point.dtype[:20]}, {point.direction[:20]} is not measured of {point.operator}"
     for name, value in point.parameters.items():
-        known = next((one for one in operator.parameters if one.name == name), None)
-        if known is None:
-            return f"{name[:40]!r} is no parameter of {operator.name}"
-        if not known.minimum <= value <= known.maximum:
-            return f"{name} is {value:g}, and {known.minimum:g} to {known.maximum:g} is measured"
+        parameter = known.parameters.get(name)
+        if parameter is None:
+            return f"{name[:40]!r} is no parameter of {point.operator}"
+        if not parameter.minimum <= value <= parameter.maximum:
+            return f"{name} is {value:g}, and {parameter.minimum:g} to {parameter.maximum:g} is measured"
     if not 1 <= point.num_warps <= NUM_WARPS.maximum:
         return f"num_warps is {point.num_warps:,}, and 1 to {NUM_WARPS.maximum:,} can be launched"
     names = [timed.way for timed in point.timed]
