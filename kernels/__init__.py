@@ -8,7 +8,8 @@ import functools
 import importlib
 import pkgutil
 
-from .operator import DTYPES, ITEMSIZE, Launch, Numbers, Operator, Problem, Tensor, Tiling
+from .launch import DTYPES, ITEMSIZE, Launch, Tensor
+from .operator import Numbers, Operator, Problem, Tiling
 
 __all__ = ["DTYPES", "ITEMSIZE", "Launch", "Numbers", "Operator", "Problem", "Tensor", "Tiling", "find", "operators"]
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .language import MISSING, tl, triton
-from .operator import ITEMSIZE, Launch, grid_refusal
+from .launch import DTYPES, Launch, TypeName
+from .operator import grid_refusal
 
 if TYPE_CHECKING:
     import torch
@@ -62,11 +63,11 @@ def common_dtype(tensors: Mapping[str, torch.Tensor]) -> torch.dtype:
 
     dtypes = {tensor.dtype: dtype_name(tensor) for tensor in tensors.values()}
     floating = [dtype for dtype, name in dtypes.items() if name not in INTEGERS]
-    computed = (*ITEMSIZE, *INTEGERS) if floating else ()
+    computed = (*DTYPES, *INTEGERS) if floating else ()
     for name, tensor in tensors.items():
         if dtypes[tensor.dtype] not in computed:
             way = "dequantize()" if tensor.is_quantized else "real.float()" if tensor.is_complex() else "float()"
-            raise ValueError(f"{tensor.dtype} is not computed here: {', '.join(ITEMSIZE)} are; {name}.{way} gives float32.")
+            raise ValueError(f"{tensor.dtype} is not computed here: {', '.join(DTYPES)} are; {name}.{way} gives float32.")
     return functools.reduce(torch.promote_types, floating)
 
 
@@ -188,6 +189,6 @@ def widened(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.float() if dtype_name(tensor) == "bfloat16" else tensor
 
 
-def resolved(constants: Mapping[str, int | str]) -> dict[str, Any]:
+def resolved(constants: Mapping[str, Any]) -> dict[str, Any]:
     """The compile-time constants as Triton takes them: names of types become the types."""
-    return {name: getattr(tl, value) if isinstance(value, str) else value for name, value in constants.items()}
+    return {name: getattr(tl, value) if isinstance(value, TypeName) else value for name, value in constants.items()}

@@ -7,22 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .operator import (
-    ITEMSIZE,
-    Axis,
-    Expected,
-    Filling,
-    Launch,
-    Numbers,
-    Problem,
-    Size,
-    Tensor,
-    Tiling,
-    Tolerance,
-    cdiv,
-    offset_type,
-    rounding,
-)
+from .launch import ITEMSIZE, Filling, Launch, Tensor
+from .operator import Axis, Expected, Numbers, Problem, Size, Tiling, Tolerance, cdiv, offset_type, rounding
 
 SIZES = (Size("n_elements", "How many elements each vector has.", default=7),)
 BLOCKS = (Size("BLOCK_SIZE", "How many elements one program works on; known when the kernel is compiled.", default=1024),)

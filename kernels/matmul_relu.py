@@ -13,20 +13,17 @@ import numpy as np
 from .arguments import MAX_ALONG, alike, dtype_name, run
 from .gradients import differentiable, through
 from .language import tl, triton
+from .launch import ITEMSIZE, Filling, Launch, Tensor
 from .operator import (
-    ITEMSIZE,
     MAX_LOOPED,
     Axis,
     Expected,
-    Filling,
-    Launch,
     Numbers,
     Operator,
     Preset,
     Problem,
     Size,
     Step,
-    Tensor,
     Tiling,
     Tolerance,
     Traffic,

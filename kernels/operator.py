@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}
-DTYPES = tuple(ITEMSIZE)
+from .launch import Launch, TypeName
 
 MAX_ELEMENTS = 2**40
 MAX_LOOPED = 2**20
@@ -31,9 +30,9 @@ def next_power_of_2(number: int) -> int:
     return 1 << max(number - 1, 0).bit_length()
 
 
-def offset_type(last_offset: int) -> str:
+def offset_type(last_offset: int) -> TypeName:
     """The integer type that holds every offset up to `last_offset`, masked lanes included, without wrapping."""
-    return "int32" if last_offset < INT32_END else "int64"
+    return TypeName("int32" if last_offset < INT32_END else "int64")
 
 
 def grid_refusal(grid: Sequence[int]) -> str | None:
@@ -125,68 +124,6 @@ class Tiling:
 
     def __getitem__(self, name: str) -> int:
         return self.blocks[name]
-
-
-@dataclass(frozen=True)
-class Filling:
-    """Seeded random values of an input, `mean + scale * noise(stream, index)`; see kernels/values.py.
-
-    With a period they repeat: the index counts from 0 again after so many elements.
-    """
-
-    stream: int
-    mean: float = 0.0
-    scale: float = 1.0
-    period: int = 0
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A tensor that a kernel gets: contiguous, in row-major order; without a filling it is an output, uninitialised."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    filling: Filling | None = None
-
-    @property
-    def numel(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self.numel * ITEMSIZE[self.dtype]
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One launch of a kernel: this alone is enough to trace, compile or run it.
-
-    `grid` has three dimensions; `arguments` are the run-time arguments in the order of the signature, tensors and numbers;
-    `constants` the compile-time ones, where a string names a type of `triton.language`.
-    """
-
-    kernel: Any
-    grid: tuple[int, int, int]
-    arguments: Mapping[str, Tensor | int | float]
-    constants: Mapping[str, int | str]
-    num_warps: int = 4
-    num_stages: int = 3
-
-    @property
-    def programs(self) -> int:
-        return prod(self.grid)
-
-    @property
-    def tensors(self) -> dict[str, Tensor]:
-        return {name: value for name, value in self.arguments.items() if isinstance(value, Tensor)}
-
-    def with_arguments(self, **arguments: int | float) -> Launch:
-        """The same launch with other numbers for some run-time arguments."""
-        return replace(self, arguments={**self.arguments, **arguments})
-
-    def with_constants(self, **constants: int | str) -> Launch:
-        """The same launch with other compile-time constants."""
-        return replace(self, constants={**self.constants, **constants})
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,10 @@ from . import rows
 from .arguments import alike, dtype_name, run
 from .gradients import differentiable
 from .language import tl, triton
+from .launch import ITEMSIZE, Filling, Launch, Tensor
 from .numerics import lost_beside_one, overflowing_squares, vanishing
 from .operator import (
-    ITEMSIZE,
     Expected,
-    Filling,
-    Launch,
     Library,
     Numbers,
     Operator,
@@ -27,7 +25,6 @@ from .operator import (
     Problem,
     Remark,
     Step,
-    Tensor,
     Tiling,
     Tolerance,
     Traffic,

@@ -13,25 +13,8 @@ from . import rows
 from .arguments import alike, dtype_name, run, same_shape
 from .gradients import differentiable, through
 from .language import tl, triton
-from .operator import (
-    ITEMSIZE,
-    Axis,
-    Expected,
-    Filling,
-    Launch,
-    Numbers,
-    Operator,
-    Preset,
-    Problem,
-    Size,
-    Step,
-    Tensor,
-    Tiling,
-    Tolerance,
-    Traffic,
-    cdiv,
-    rounding,
-)
+from .launch import ITEMSIZE, Filling, Launch, Tensor
+from .operator import Axis, Expected, Numbers, Operator, Preset, Problem, Size, Step, Tiling, Tolerance, Traffic, cdiv, rounding
 from .rms_norm import EPS, EPSILON, WEIGHT, epsilon, remarks
 from .rms_norm import pytorch as four_steps
 from .tilings import chosen

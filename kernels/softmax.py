@@ -11,24 +11,8 @@ from . import rows
 from .arguments import alike, dtype_name, run
 from .gradients import differentiable, through
 from .language import tl, triton
-from .operator import (
-    ITEMSIZE,
-    Expected,
-    Filling,
-    Launch,
-    Library,
-    Numbers,
-    Operator,
-    Preset,
-    Problem,
-    Step,
-    Tensor,
-    Tiling,
-    Tolerance,
-    Traffic,
-    cdiv,
-    rounding,
-)
+from .launch import ITEMSIZE, Filling, Launch, Tensor
+from .operator import Expected, Library, Numbers, Operator, Preset, Problem, Step, Tiling, Tolerance, Traffic, cdiv, rounding
 from .tilings import chosen
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sys
 from types import SimpleNamespace
 
 from kernels.arguments import resolved
-from kernels.operator import Tensor
+from kernels.launch import Tensor
 from kernels.runtime.device import Target, find_target
 from kernels.runtime.request import Request
 from kernels.runtime.settings import corrected

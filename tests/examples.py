@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies
 
 from kernels import DTYPES, Numbers, Operator, Problem, Tiling
-from kernels.operator import Launch
+from kernels.launch import Launch
 from kernels.values import numpy_values
 
 LARGEST = {"flat": 70, "rows": 20, "tiles": 20}

@@ -11,7 +11,8 @@ from streamlit.runtime.state.common import TESTING_KEY
 from streamlit.testing.v1 import AppTest
 
 from kernels import operators
-from kernels.operator import DTYPES, Operator
+from kernels.launch import DTYPES
+from kernels.operator import Operator
 
 ROOT = Path(__file__).parents[1]
 PAGES = {"launch": 60, "fusion": 36, "hardware": 32, "compiler": 28, "check": 22, "runs": 22}

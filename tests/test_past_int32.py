@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from triton.runtime.interpreter import TensorHandle, interpreter_builder
 
 from kernels import operators
+from kernels.launch import TypeName
 from kernels.operator import Numbers, Problem, Tiling
 from kernels.runtime.draw import draw
 from kernels.runtime.records import unravel
@@ -50,9 +51,9 @@ def narrow() -> Iterator[None]:
 def wrong_in(request: Request, number: int, limits=ENDS) -> Wrap | None:
     launch = request.launch()
     program = unravel(number, launch.grid)
-    right = trace(launch.with_constants(OFFSET_TYPE="int64"), [program], limits=limits).accesses
+    right = trace(launch.with_constants(OFFSET_TYPE=TypeName("int64")), [program], limits=limits).accesses
     with narrow():
-        wrong = trace(launch.with_constants(OFFSET_TYPE="int32"), [program], limits=limits).accesses
+        wrong = trace(launch.with_constants(OFFSET_TYPE=TypeName("int32")), [program], limits=limits).accesses
     return differing(number, right, wrong)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels import DTYPES, Numbers, Operator, Problem, Tiling, find, operators
-from kernels.operator import ITEMSIZE, Launch
+from kernels.launch import ITEMSIZE, Launch, TypeName
 from kernels.runtime.records import EVERYTHING, Access, Limits, WhatIf, linear, unravel
 from kernels.runtime.trace import trace
 
@@ -229,12 +229,12 @@ def test_int32_offsets_wrap_past_two_to_the_31():
     assert launch.constants["OFFSET_TYPE"] == "int64"
     wraps = (2**21, 0, 0)
     right = trace(launch, [wraps]).accesses[0]
-    wrong = trace(launch.with_constants(OFFSET_TYPE="int32"), [wraps]).accesses[0]
+    wrong = trace(launch.with_constants(OFFSET_TYPE=TypeName("int32")), [wraps]).accesses[0]
     assert right.offsets[0] == 2**31
     assert wrong.offsets[0] == -(2**31)
     assert wrong.out_of_bounds.all()
     assert wrong.mask.all()
-    before = trace(launch.with_constants(OFFSET_TYPE="int32"), [(2**21 - 1, 0, 0)]).accesses[0]
+    before = trace(launch.with_constants(OFFSET_TYPE=TypeName("int32")), [(2**21 - 1, 0, 0)]).accesses[0]
     assert not before.out_of_bounds.any()
 
 

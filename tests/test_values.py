@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels import DTYPES, Tensor
-from kernels.operator import Filling
+from kernels.launch import Filling
 from kernels.values import noise, numpy_values, round_to, torch_values
 
 

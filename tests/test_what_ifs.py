@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kernels.launch import Launch
 from kernels.measure.timing import needed
-from kernels.operator import Launch, Numbers, Problem, Tiling, grid_refusal
+from kernels.operator import Numbers, Problem, Tiling, grid_refusal
 from kernels.runtime.arithmetic import arithmetic
 from kernels.runtime.device import TARGETS
 from kernels.runtime.draw import draw

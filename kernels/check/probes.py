@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language import tl, triton
-from ..operator import Filling, Launch, Tensor
+from ..launch import Filling, Launch, Tensor
 
 
 @triton.jit

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import sentence
-from ..operator import DTYPES, Numbers, Problem
+from ..launch import DTYPES
+from ..operator import Numbers, Problem
 from ..runtime.context import lost
 from .bring_up import older_triton
 from .failures import advice, known

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from .. import find
-from ..operator import DTYPES, Numbers, Operator, Preset, Problem, Size, Tiling
+from ..launch import DTYPES
+from ..operator import Numbers, Operator, Preset, Problem, Size, Tiling
 from ..runtime.request import Request
 from ..runtime.settings import (
     NUM_WARPS,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..language import MISSING
-from ..operator import MAX_PROGRAMS, Launch, id_refusal
+from ..launch import Launch
+from ..operator import MAX_PROGRAMS, id_refusal
 from ..runtime.limits import traceable
 from ..runtime.records import EVERYTHING, Access, Program, linear, unravel
 from ..runtime.settings import digits

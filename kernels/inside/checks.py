@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..operator import Launch
+from ..launch import Launch
 from ..runtime.device import Target
 from .mix import Mix
 from .stages import Stages

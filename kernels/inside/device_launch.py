@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..operator import Launch, Tensor
+from ..launch import Launch, Tensor
 from ..runtime.device import Target
 from ..runtime.launch import needed_bytes
 from ..values import torch_values

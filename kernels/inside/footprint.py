@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..operator import ITEMSIZE, Numbers
+from ..launch import ITEMSIZE
+from ..operator import Numbers
 from ..runtime.request import Request
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from ..operator import Launch
+from ..launch import Launch
 from ..runtime.source import source_of
 from .layouts import Layout, Unknown, parsed
 

@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from ..operator import Launch
+from ..launch import Launch
 from ..runtime.compile import build
 from ..runtime.device import Target
 from .held import Held, held

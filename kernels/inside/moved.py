@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..operator import Launch
+from ..launch import Launch
 from .held import held
 from .stages import Stages
 from .widths import widths

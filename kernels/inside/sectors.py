@@ -13,7 +13,8 @@ from math import prod
 
 import numpy as np
 
-from ..operator import ITEMSIZE, Expected, Tensor
+from ..launch import ITEMSIZE, Tensor
+from ..operator import Expected
 from ..runtime.records import unravel
 from ..runtime.request import Request
 from .held import Held

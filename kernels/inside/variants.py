@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..operator import INT32_END, ITEMSIZE, MAX_ELEMENTS, Numbers
+from ..launch import DTYPES
+from ..operator import INT32_END, MAX_ELEMENTS, Numbers
 from ..runtime.device import Target
 from ..runtime.request import Request
 from .mix import mix
@@ -112,6 +113,6 @@ def _others(request: Request) -> Iterator[tuple[str, Request]]:
             break
     warps = 8 if tiling.num_warps == 4 else 4
     yield f"num_warps = {warps}", replace(request, tiling=replace(tiling, num_warps=warps))
-    dtype = next(one for one in ITEMSIZE if one != problem.dtype)
+    dtype = next(one for one in DTYPES if one != problem.dtype)
     yield f"dtype = {dtype}", replace(request, problem=replace(problem, dtype=dtype))
     yield f"seed = {request.seed + 1}: other inputs", replace(request, seed=request.seed + 1)

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import find, operators
-from ..operator import DTYPES, Parameter
+from ..launch import DTYPES
+from ..operator import Parameter
 from ..runtime.device import Gpu
 from ..runtime.settings import BLOCK_MAXIMUM, NUM_WARPS
 from ..storage import codec, files, folders

@@ -8,13 +8,12 @@ from typing import Any
 
 from ..arguments import resolved
 from ..errors import EnvironmentFailure, sentence
-from ..operator import INT32_END, Launch, Tensor
+from ..launch import ITEMSIZE, Descriptor, Launch, Tensor, unwrapped
+from ..launch.dtypes import TABLE
+from ..operator import INT32_END
 from . import source
 from .device import Target
 from .limits import refusal, shared_refusal
-
-_POINTERS = {"float32": "*fp32", "float16": "*fp16", "bfloat16": "*bf16"}
-
 
 NO_ANSWER = "The compiler gave no result"
 
@@ -49,6 +48,7 @@ def source_of(launch: Launch, target: Target) -> tuple[Any, Any]:
     from triton.compiler import ASTSource
     from triton.compiler.compiler import make_backend
 
+    launch, _ = unwrapped(launch)
     kernel, constants = launch.kernel, resolved(launch.constants)
     given = {name: constants.get(name, launch.arguments.get(name)) for name in kernel.arg_names}
     found = [_specialised(name, value, constants, target) for name, value in given.items()]
@@ -58,18 +58,31 @@ def source_of(launch: Launch, target: Target) -> tuple[Any, Any]:
     return ASTSource(kernel, signature, constexprs, attributes), parsed
 
 
-def _specialised(name: str, value: Any, constants: Mapping[str, Any], target: Target) -> tuple[str, Any]:
+def _specialised(name: str, value: Any, constants: Mapping[str, Any], target: Target) -> tuple[Any, Any]:
     """The type of an argument, and what is known of it: "D" divisible by 16, "S" within 2 GB; of a constant its value."""
-    if name in constants or (isinstance(value, int) and value == 1):
+    if name in constants or value is None or (type(value) is int and value == 1):
         return "constexpr", value
     if isinstance(value, Tensor):
-        from triton import knobs
-
-        near = target.backend == "hip" and knobs.amd.use_buffer_ops and value.nbytes < INT32_END
-        return _POINTERS[value.dtype], "DS" if near else "D"
+        return f"*{TABLE[value.dtype].signature}", _known_of(value, target)
+    if isinstance(value, Descriptor):
+        return f"tensordesc<{TABLE[value.tensor.dtype].signature}{list(value.block_shape)}>", None
+    if isinstance(value, tuple):
+        types, known = zip(*(_specialised(name, item, {}, target) for item in value), strict=True)
+        return tuple(types), tuple(known)
+    if isinstance(value, bool):
+        return "u1", None
     if isinstance(value, float):
         return "fp32", None
     return "i32" if -INT32_END <= value < INT32_END else "i64", "D" if value % 16 == 0 else ""
+
+
+def _known_of(tensor: Tensor, target: Target) -> str:
+    """What is known of a tensor's address: that it is divisible by 16 where its offset is, and that it lies within 2 GB."""
+    from triton import knobs
+
+    aligned = "D" if tensor.offset * ITEMSIZE[tensor.dtype] % 16 == 0 else ""
+    near = target.backend == "hip" and knobs.amd.use_buffer_ops and tensor.extent * ITEMSIZE[tensor.dtype] < INT32_END
+    return f"{aligned}S" if near else aligned
 
 
 def build(launch: Launch, target: Target) -> Any:

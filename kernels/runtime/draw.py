@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from ..operator import ITEMSIZE, Launch, Tensor, id_refusal
+from ..launch import ITEMSIZE, Launch, Tensor
+from ..operator import id_refusal
 from .faults import changed, faults, never_written
 from .limits import traceable
 from .memory import is_undefined

@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from ..operator import ITEMSIZE, Axis, Launch
+from ..launch import ITEMSIZE, Launch
+from ..operator import Axis
 from .records import Access, linear
 from .what_ifs import in_one_row
 

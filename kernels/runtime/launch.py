@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..arguments import adjustments, interpreted
-from ..operator import Launch, Numbers
+from ..launch import Launch
+from ..operator import Numbers
 from ..values import torch_values
 from .compare import Difference, differences
 from .request import Request, first_input

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from ..operator import Launch, grid_refusal
+from ..launch import Launch
+from ..operator import grid_refusal
 from ..tilings import MAX_LANES, nearest_powers
 from .device import Target
 

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ..operator import Tensor
+from ..launch import Tensor
 from .memory import is_undefined
 from .records import Access, Program, Step, Turn, Variable, linear
 

@@ -7,6 +7,7 @@ those of the file. `sys.settrace` would see the same, at two to three times the 
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -14,13 +15,13 @@ from typing import Any
 
 from triton.runtime import interpreter
 
-STEP, TURNS = "_trace_step", "_trace_turns"
+STEP, TURNS, WHILES = "_trace_step", "_trace_turns", "_trace_whiles"
 _REPORTED = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 _rewritten: dict[Any, tuple[Callable[..., Any], dict[int, int]]] = {}
 
 
 class _Probe(interpreter.ASTTransformer):
-    """Adds `_trace_step(line, locals())` after every statement and wraps what a loop runs over in `_trace_turns`."""
+    """Adds `_trace_step(line, locals())` after every statement; what a `for` runs over and what a `while` asks is reported."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         node = super().generic_visit(node)
@@ -32,6 +33,8 @@ class _Probe(interpreter.ASTTransformer):
             line = ast.Constant(node.lineno)
             node.iter = ast.Call(ast.Name(TURNS, ast.Load()), [line, node.iter], [])
             node.body.insert(0, self._report(node, node.lineno))
+        elif isinstance(node, ast.While):
+            node.test = ast.Call(ast.Name(WHILES, ast.Load()), [ast.Constant(node.lineno), node.test], [])
         return node
 
     def _reported(self, statement: ast.stmt) -> Iterator[ast.stmt]:
@@ -76,11 +79,18 @@ def statement_lines(function: Callable[..., Any]) -> dict[int, int]:
     return {line + first - 1: start + first - 1 for start, line in lines}
 
 
-def watch(
+@contextlib.contextmanager
+def watched_by(
     kernel: interpreter.InterpretedFunction,
     step: Callable[[int, dict[str, Any]], None],
-    turns: Callable[[int, Iterable[int]], Iterator[int]],
-) -> None:
-    """Lets the probes of this kernel report to these two functions; lines count from `def`."""
-    kernel.fn.__globals__[STEP] = step
-    kernel.fn.__globals__[TURNS] = turns
+    turns: Callable[[int, Iterable[Any]], Iterator[Any]],
+    whiles: Callable[[int, Any], Any],
+) -> Iterator[None]:
+    """Lets the probes of this kernel report to these functions, for one trace; lines count from `def`."""
+    scope, reporters = kernel.fn.__globals__, {STEP: step, TURNS: turns, WHILES: whiles}
+    scope.update(reporters)
+    try:
+        yield
+    finally:
+        for name in reporters:
+            scope.pop(name, None)

@@ -21,9 +21,12 @@ def unravel(number: int, grid: Program) -> Program:
     return number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1])
 
 
+UNKNOWN_TOTAL = 0
+
+
 @dataclass(frozen=True)
 class Turn:
-    """Where a loop stands: the line of its `for`, the turn, and how many it has."""
+    """Where a loop stands: the line of its `for` or `while`, the turn, and how many it has; a `while` does not tell."""
 
     line: int
     index: int
@@ -36,6 +39,8 @@ class Access:
 
     `mask` is what the kernel gave, `live` what was in force (all lanes where the mask is ignored), `out_of_bounds` is of live
     lanes only. `values` are those loaded, or what memory holds after a store; they mean nothing where `defined` is False.
+    `outside_view` are live lanes in the argument's storage at which no element of the argument lies, None where there can be
+    none. An atomic operation is a load and a store, both `atomic`.
     """
 
     kind: str
@@ -50,6 +55,8 @@ class Access:
     out_of_bounds: np.ndarray
     values: np.ndarray
     defined: np.ndarray
+    outside_view: np.ndarray | None = None
+    atomic: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,8 @@ class Limits:
     def keeps(self, turn: int, total: int) -> bool:
         """Whether that turn of a loop of `total` turns is kept."""
         half = self.turns // 2
-        return turn < half or turn >= total - half or self.window[0] <= turn < self.window[1]
+        last = total != UNKNOWN_TOTAL and turn >= total - half
+        return turn < half or last or self.window[0] <= turn < self.window[1]
 
 
 NO_CHANGE = WhatIf()

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .. import find
-from ..operator import Filling, Launch, Numbers, Operator, Problem, Tensor, Tiling, cdiv, floordiv
+from ..launch import Filling, Launch, Tensor, TypeName
+from ..operator import Numbers, Operator, Problem, Tiling, cdiv, floordiv
 from .records import WhatIf
 
 LAYOUTS = {
@@ -53,7 +54,7 @@ class Request:
         """The launch, with what the what-if changes of it and the values that the layout leaves."""
         launch = self.description.plan(self.problem, self.tiling, self.divide)
         if self.what_if == "int32":
-            launch = launch.with_constants(OFFSET_TYPE="int32")
+            launch = launch.with_constants(OFFSET_TYPE=TypeName("int32"))
         return _broadcast(launch) if self.layout == "broadcast" else launch
 
     def changes(self) -> WhatIf:

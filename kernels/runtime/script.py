@@ -7,7 +7,8 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 
-from ..operator import Filling, Launch, Operator, Tensor
+from ..launch import Filling, Launch, Tensor
+from ..operator import Operator
 from ..values import UNIT
 from .request import Request
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language import tl, triton
-from ..operator import Filling, Launch, Tensor
+from ..launch import Filling, Launch, Tensor
 from ..values import numpy_values
 
 N, BLOCK = 7, 3

@@ -8,7 +8,8 @@ from decimal import Decimal, InvalidOperation
 from math import isfinite, prod
 
 from .. import find, operators
-from ..operator import DTYPES, MAX_ELEMENTS, Numbers, Operator, Parameter, Preset, Problem, Size, Tiling
+from ..launch import DTYPES
+from ..operator import MAX_ELEMENTS, Numbers, Operator, Parameter, Preset, Problem, Size, Tiling
 from .request import LAYOUTS, Request, known_what_ifs, possible_layouts
 
 DEFAULT_OPERATOR = "vector_add"

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..operator import Axis, Launch, Numbers
+from ..launch import Launch
+from ..operator import Axis, Numbers
 from .request import Request
 
 UNCOUNTED = {

@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from ..operator import INT32_END, Tensor, id_refusal
+from ..launch import Tensor, TypeName
+from ..operator import INT32_END, id_refusal
 from .limits import traceable
 from .records import Access, Limits, unravel
 from .request import Request
@@ -84,7 +85,7 @@ def wrong_in(request: Request, number: int) -> Wrap | None:
     launch = request.launch()
     program = unravel(number, launch.grid)
     right, wrong = (
-        trace(launch.with_constants(OFFSET_TYPE=kind), [program], seed=request.seed, limits=ENDS).accesses
+        trace(launch.with_constants(OFFSET_TYPE=TypeName(kind)), [program], seed=request.seed, limits=ENDS).accesses
         for kind in ("int64", "int32")
     )
     return differing(number, right, wrong)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernels.inside.stages import STAGES
-from kernels.operator import DTYPES, Numbers, Operator, Preset, Problem, Size
+from kernels.launch import DTYPES
+from kernels.operator import Numbers, Operator, Preset, Problem, Size
 from kernels.runtime.device import DEFAULT_TARGET, TARGETS, Target, attached
 from kernels.runtime.request import Request
 from kernels.runtime.settings import NUM_WARPS, RejectedError, Settings, block_size, corrected, digits, link, telling, whole

@@ -12,7 +12,8 @@ from kernels.inside.held import Held
 from kernels.inside.layouts import understood
 from kernels.inside.sector_counters import Counts
 from kernels.inside.sectors import Touched, expected, patterns, touched, whole
-from kernels.operator import ITEMSIZE, Numbers
+from kernels.launch import ITEMSIZE
+from kernels.operator import Numbers
 from kernels.runtime.background import Background
 from kernels.runtime.device import Gpu
 from kernels.runtime.request import Request

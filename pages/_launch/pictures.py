@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.operator import ITEMSIZE
+from kernels.launch import ITEMSIZE
 from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.provenance import Origin
 from kernels.runtime.records import linear

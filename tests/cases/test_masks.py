@@ -12,8 +12,8 @@ from torch.testing import assert_close
 from kernels import Numbers, Problem, Tiling, find, operators
 from kernels.elementwise_chain import chain
 from kernels.language import tl, triton
+from kernels.launch import Filling, Launch, Tensor
 from kernels.matmul_relu import matmul_relu
-from kernels.operator import Filling, Launch, Tensor
 from kernels.runtime.compare import differences
 from kernels.runtime.masked import unfilled
 from kernels.runtime.request import Request

@@ -9,8 +9,8 @@ import triton as installed
 
 from kernels import Numbers, Tiling, operators
 from kernels.language import tl, triton
+from kernels.launch import Launch, Tensor
 from kernels.matmul_relu import matmul_relu
-from kernels.operator import Launch, Tensor
 from kernels.runtime.background import Background
 from kernels.runtime.selftest import selftest
 from kernels.runtime.trace import trace
