@@ -18,7 +18,9 @@ def count(file: str, seconds: float = 0.0) -> int:
 
 
 def with_child(file: str, seconds: float) -> None:
-    """Starts a program that works for long, as the compiler starts ptxas, and waits for it."""
+    """Starts a program that works for long, as the compiler starts ptxas, and waits for it; begun once more, it returns."""
+    if Path(file).exists():
+        return
     grandchild = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
     program = f"import subprocess, sys, time; {grandchild}; time.sleep(600)"
     child = subprocess.Popen([sys.executable, "-c", program])

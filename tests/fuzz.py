@@ -26,6 +26,7 @@ STRANGE = (
 ENORMOUS = ("1e400", "-1e400", "9" * 5000, "-" + "9" * 5000, str(2**31), str(2**32), str(2**40), str(2**63), str(2**100))
 SMALL = ("0", "1", "2", "3", "7", "16", "64", "100", "781", "1000", "1024", "2048")
 BLOCKS = ("1", "2", "3", "16", "32", "64", "128", "1000", "1024")
+TILES = BLOCKS[:6]  # of two axes that multiply: 1,024 by 1,024 is a million lanes
 # A loop of a million turns is traced for a minute, a block of a million lanes compiled for twenty seconds: pages are asked for
 # few of either, the readers of settings for all.
 LOOPED = {("matmul_relu", "k"), ("rms_norm_backward", "rows"), *((name, "columns") for name in operators())}
@@ -72,7 +73,8 @@ def address(draw: random.Random, page: str, operator: Operator, *, enormous: boo
     for block in operator.blocks:
         if draw.random() < 0.35:
             plain = block.name.startswith("BLOCK") and not enormous
-            texts[block.name] = draw.choice((*BLOCKS, *STRANGE)) if plain else number(draw)
+            legal = TILES if operator.family == "tiles" else BLOCKS
+            texts[block.name] = draw.choice((*legal, *STRANGE)) if plain else number(draw)
     if draw.random() < 0.2:
         texts["num_warps"] = number(draw)
     for name in draw.sample((*OTHERS, *OWN[page]), draw.randint(0, 4)):

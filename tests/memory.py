@@ -15,7 +15,8 @@ from pathlib import Path
 from .crowd import BLOCK_SIZE, Client
 from .server import free_port, start
 
-FORGOTTEN = 25.0  # seconds after which a closed session is forgotten: disconnectedSessionTTL and a little
+KEPT = 3  # seconds that the server keeps a closed session here; its own setting would only be waited for
+FORGOTTEN = KEPT + 5.0  # seconds after which a closed session is forgotten
 FIRST = 200  # changes after which the memory is what it may stay
 
 
@@ -74,7 +75,7 @@ async def measured(port: int, process: int, changes: int, sessions: int, first: 
 def run(changes: int = 1000, sessions: int = 50, first: int = FIRST) -> Memory:
     """The memory of a server of its own."""
     port = free_port()
-    server = start(port)
+    server = start(port, STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL=str(KEPT))
     try:
         return asyncio.run(measured(port, server.pid, changes, sessions, first))
     finally:

@@ -23,10 +23,10 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start(port: int) -> subprocess.Popen:
-    """A server on that port, once it answers."""
+def start(port: int, **settings: str) -> subprocess.Popen:
+    """A server on that port, once it answers; settings are variables of its environment."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"]
-    environment = {**os.environ, "TRITON_INTERPRET": "0"}
+    environment = {**os.environ, "TRITON_INTERPRET": "0", **settings}
     with tempfile.TemporaryFile("w+") as errors:  # not a pipe: nobody reads it, and a server that fills one stands still
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
         try:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("FUZZ_SEED", random.SystemRandom().randrange(2**32)))
 READ, COMMAND_LINES = 250, 60
-DRAWN_LANES = 2**16  # a block of a million lanes takes a second to draw, and draws no other way
+DRAWN_LANES = 2**14  # a block of a million lanes takes a second to draw, and draws no other way
 MEMORY = 700 << 20  # what the test's process may grow by; a page run takes less than a megabyte
 
 

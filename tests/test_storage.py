@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,6 +108,14 @@ def leaves(value, path=()):
     return [path]
 
 
+def one_of_each_kind(paths):
+    """The first and the last place of every field: another result or item of a series is read by the same rule."""
+    kinds = defaultdict(list)
+    for path in paths:
+        kinds[tuple("" if isinstance(key, int) else key for key in path)].append(path)
+    return [path for places in kinds.values() for path in dict.fromkeys((places[0], places[-1]))]
+
+
 def changed(data, path, value):
     again = json.loads(json.dumps(data))
     inner = again
@@ -136,9 +145,10 @@ BAD = ("9" * 400, "1e400", "NaN", "Infinity", '"\\ud800"', "[]", "{}", "-1e31", 
 def test_a_bad_value_in_any_field_is_one_line_with_its_path(what):
     data, parse = samples()[what]
     parse(json.dumps(data), "good.json")
-    for path in leaves(data):
+    for path in one_of_each_kind(leaves(data)):
+        whole = json.dumps(changed(data, path, "HERE"))
         for bad in BAD:
-            text = json.dumps(changed(data, path, "HERE")).replace('"HERE"', bad)
+            text = whole.replace('"HERE"', bad)
             try:
                 parse(text, "bad.json")
             except UnreadableError as error:

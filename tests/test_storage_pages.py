@@ -183,7 +183,7 @@ def small_runs():
     yield replace(sweep, points=tuple(replace(point, timed=point.timed[-1:]) for point in sweep.points[:2]))
 
 
-@pytest.mark.parametrize("run", small_runs(), ids=["point", "sweep"])
+@pytest.mark.parametrize("run", [*small_runs()], ids=["point", "sweep"])
 def test_every_run_that_parses_is_listed_and_drawn(run, monkeypatch):
     drawn = []
     for name in ("chart", "say", "title"):

@@ -11,7 +11,7 @@ import pytest
 from kernels import Numbers, Problem, Tiling, operators
 from kernels.operator import Axis
 from kernels.runtime.draw import draw
-from kernels.runtime.records import linear
+from kernels.runtime.records import Limits, linear
 from kernels.runtime.request import Request
 from kernels.runtime.source import Source, source_of
 from viz import cost, fold, lanes, memory, programs, theme, tiles
@@ -171,7 +171,7 @@ def test_figures_of_any_size_stay_small(operator):
         "tiles": {"m": 2**15, "n": 2**15, "k": 512},
     }
     problem = Problem(Numbers(sizes[operator.family]))
-    picture = draw(Request(operator.name, problem, operator.tiling(problem)), 3)
+    picture = draw(Request(operator.name, problem, operator.tiling(problem)), 3, limits=Limits(skipping=True))
     figures = [
         go.Figure(memory.map_figure(picture.memory, theme.style())),
         go.Figure(memory.strips_figure(picture.memory, 3, [], [], theme.style(), 4)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch.testing import assert_close
 
@@ -20,6 +21,7 @@ def gradients(tiling: Tiling | None) -> tuple[torch.Tensor, torch.Tensor]:
     return x.grad, weight.grad
 
 
+@pytest.mark.slow
 def test_k01_the_weights_gradient_of_a_row_of_zeros_is_0_in_ten_runs_of_ten():
     for tiling in (None, LOOPED):
         for _ in range(10):

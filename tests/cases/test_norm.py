@@ -140,7 +140,9 @@ def test_n07_the_torch_that_compared_is_printed_beside_the_result():
     assert field(page(operator="rms_norm"), "text_input", "eps").value == "1e-06"
 
 
-@pytest.mark.parametrize("columns", [65536, 65537, 102400, 1048576, 1048577])
+@pytest.mark.parametrize(
+    "columns", [65536, 65537, 102400, *(pytest.param(columns, marks=pytest.mark.slow) for columns in (1048576, 1048577))]
+)
 def test_n08_very_long_rows_are_right(columns):
     torch.manual_seed(0)
     x, weight = torch.randn(2, columns), torch.rand(columns) + 0.5

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from ..typing import slow_server, tabs
-
-PATIENCE = 90_000
+from ..typing import ACTIONS, slow_server, tabs
 
 
 def test_typing_stepping_back_and_forward_in_two_tabs_of_a_slow_server():
     with slow_server(1.0) as address:
-        done = asyncio.run(tabs(address, 20))
+        done = asyncio.run(tabs(address, 2 * len(ACTIONS)))
     assert [line for tab in done for line in tab.wrong] == []
-    assert sum(tab.right for tab in done) == 20
+    assert sum(tab.right for tab in done) == 2 * len(ACTIONS)
