@@ -64,7 +64,7 @@ class Known:
             return None
         try:
             found = self.count(request)
-        except Exception:  # PyTorch refuses such sizes, as softmax those of rows without columns: nothing is launched
+        except Exception:  # PyTorch refuses such sizes, as those whose bytes no 64 bits hold: nothing is launched
             return None
         self.keep(request, found)
         return found
