@@ -226,7 +226,6 @@ def traffic(problem: Problem, tiling: Tiling) -> Traffic:
     m, n, k = problem["m"], problem["n"], problem["k"]
     operands, result = (itemsize * (m * k + k * n) if m and n else 0), itemsize * m * n
     return Traffic(
-        unfused=(Step("a @ b", operands, result), Step("relu", result, result)),
         fused=(Step("matmul_relu_kernel", operands, result),),
         operations=2 * m * n * k + m * n,
     )

@@ -172,11 +172,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The kernels that PyTorch launches for the source text's version, and those of ours; arithmetic operations, in all."""
+    """Our kernels, and arithmetic operations, in all; what PyTorch launches is counted, and None where it has not been."""
 
-    unfused: tuple[Step, ...]
     fused: tuple[Step, ...]
     operations: int = 0
+    unfused: tuple[Step, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages import _panel, _shell
-from pages._fusion import controls, found, headline, more, pictures, running
+from pages._fusion import arriving, controls, found, headline, more, pictures, running
 from pages._fusion.state import state
 from pages._numerics import numerics
 
@@ -22,7 +22,9 @@ headline.figures(comparison, there)
 running.said(comparison)
 place = pictures.draw(comparison, there, style)
 headline.remarks(there)
+arriving.words(comparison)
 numerics(comparison.request)
 more.tabs(comparison, there, style)
 state.write_url()
+arriving.arrive(comparison)
 pictures.count(comparison, place)

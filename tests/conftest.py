@@ -21,3 +21,12 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         if is_fast(item):
             item.add_marker("fast")
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    """Lets this process count PyTorch's steps itself, as a device's worker does."""
+    from kernels.traffic.count import counted
+    from kernels.traffic.known import KNOWN
+
+    monkeypatch.setattr(KNOWN, "count", counted)

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from kernels import operators
-from kernels.measure import runs, sweep
+from kernels.measure import runs, sweep, ways
 from kernels.measure.campaign import Campaign
 from kernels.measure.records import Spread
 from kernels.storage import codec
@@ -64,12 +64,12 @@ def test_the_first_sight_is_the_notes_lesson_with_its_recorded_times():
     assert app.button(key="fusion.none").disabled
 
 
-def test_bytes_lie_on_one_axis_and_add_up_to_the_formula():
+def test_bytes_lie_on_one_axis_and_add_up_to_the_count_and_the_formula():
     app = fusion()
     bars = [trace for trace in chart(app, "bytes")["data"] if trace["type"] == "bar"]
     unfused, fused = sum(sum(trace["x"]) for trace in bars[:2]), sum(sum(trace["x"]) for trace in bars[2:])
     request = read({})[0].request
-    traffic = request.description.traffic(request.problem, request.tiling)
+    traffic = ways.traffic(request, "forward")
     assert unfused == sum(step.moved for step in traffic.unfused)
     assert fused == sum(step.moved for step in traffic.fused)
 
@@ -241,7 +241,8 @@ def pretending(monkeypatch):
     bound()
     worker = Pretender(seconds=300e-6)
     monkeypatch.setattr(_gpus, "gpus", lambda: (H200,))
-    monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, **_only_trace()})
+    interpret = _shell.workers()["interpret"]
+    monkeypatch.setattr(_shell, "workers", lambda: {H200.worker: worker, "interpret": interpret, **_only_trace()})
     yield worker
     STORE.clear()  # what the trace worker that is not there left unsaid
     tracing._selftest.clear()

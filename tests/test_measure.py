@@ -287,9 +287,9 @@ def test_the_difference_is_explained_from_the_figures():
     run = next(run for run in runs.recorded() if run.axis is None and run.title.startswith("RMSNorm, forward, float32"))
     said = verdicts.explanation(run.points[0], run.roofs)
     assert len(said) == 2
-    assert "* weight at 2.7 TB/s, below the copy's 4.2" in said[0]
+    assert "mul #2 at 2.7 TB/s, below the copy's 4.2" in said[0]
     assert "adds to the gain" in said[0]
-    assert said[1] == "Of these x * r and * weight stretch a small tensor over a large one."
+    assert said[1] == "Of these mul and mul #2 stretch a small tensor over a large one."
     tiny = point(request("vector_add", n_elements=1024), pytorch=2e-6, triton=2e-6)
     assert verdicts.explanation(tiny, ROOFS)[0].startswith("Launching takes more of the time")
 
@@ -432,7 +432,7 @@ def test_what_fits_fits_and_one_more_does_not(free):
     assert count == 2**36 or memory.needed_bytes(request("vector_add", n_elements=count + 1), "forward") > free
 
 
-def test_what_does_not_fit_names_the_largest_that_does():
+def test_what_does_not_fit_names_the_largest_that_does(counting):
     wanted = request("vector_add", n_elements=2**36)
     most = memory.fitting(wanted, "forward", 10**10).problem["n_elements"]
     said = memory.refusal(wanted, "forward", 10**10)
@@ -441,7 +441,7 @@ def test_what_does_not_fit_names_the_largest_that_does():
     assert memory.refusal(request("vector_add", n_elements=1), "forward", 10**10) is None
 
 
-def test_a_sweep_of_gradients_is_estimated_longer():
+def test_a_sweep_of_gradients_is_estimated_longer(counting):
     tasks = [sweep.tasks(Task(request(), direction), "rows", H200.target) for direction in ("forward", "backward", "both")]
     assert sweep.seconds(tasks[0]) < sweep.seconds(tasks[1]) < sweep.seconds(tasks[2])
 

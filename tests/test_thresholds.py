@@ -253,12 +253,12 @@ def kernels(speeds: dict[str, float], part: float | None = None) -> list[str]:
 
 @pytest.mark.parametrize(("speed", "said"), [(below(0.85), True), (above(0.85), False)])
 def test_a_step_slower_than_the_copy_at_the_edge(speed, said):
-    assert any("PyTorch runs x.pow(2) at 3.4 TB/s" in one for one in kernels({"x.pow(2)": speed})) == said
+    assert any("PyTorch runs pow at 3.4 TB/s" in one for one in kernels({"pow": speed})) == said
 
 
 @pytest.mark.parametrize(("speed", "said"), [(below(1.2), False), (above(1.2), True)])
 def test_a_step_faster_than_dram_at_the_edge(speed, said):
-    assert any("x.pow(2) found operands in the L2 cache" in one for one in kernels({"x.pow(2)": speed})) == said
+    assert any("pow found operands in the L2 cache" in one for one in kernels({"pow": speed})) == said
 
 
 @pytest.mark.parametrize(("part", "said"), [(below(0.05), False), (above(0.05), True)])

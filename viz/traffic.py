@@ -19,11 +19,12 @@ HEIGHT = 0.30
 
 @dataclass(frozen=True)
 class Moved:
-    """One row: its label, its steps, and what the hardware counted (read, written), if anything."""
+    """One row: its label, its steps, what the hardware counted (read, written), if anything, and where the steps are from."""
 
     label: str
     steps: Sequence[Step]
     counted: tuple[float, float] | None = None
+    origin: str = "by the formula"
 
     @property
     def total(self) -> int:
@@ -71,12 +72,11 @@ def _bars(row: Moved, y: float, style: Style) -> list[dict[str, Any]]:
         reads.append((start, step.read, step))
         writes.append((start + step.read, step.written, step))
         start += step.moved
-    return [
-        _bar(parts, y, fill.colour, what, style) for parts, fill, what in ((reads, READ, "reads"), (writes, WRITTEN, "writes"))
-    ]
+    parts = ((reads, READ, "reads"), (writes, WRITTEN, "writes"))
+    return [_bar(sizes, y, fill.colour, what, row.origin, style) for sizes, fill, what in parts]
 
 
-def _bar(parts: list[tuple[int, int, Any]], y: float, colour: str, what: str, style: Style) -> dict[str, Any]:
+def _bar(parts: list[tuple[int, int, Any]], y: float, colour: str, what: str, origin: str, style: Style) -> dict[str, Any]:
     return {
         "type": "bar",
         "orientation": "h",
@@ -85,7 +85,7 @@ def _bar(parts: list[tuple[int, int, Any]], y: float, colour: str, what: str, st
         "y": [y] * len(parts),
         "width": 2 * HEIGHT,
         "marker": {"color": colour, "line": {"color": style.background, "width": 1.5}},
-        "hovertext": [f"<b>{step.name}</b> {what} {bytes_text(size)}<br>by the formula" for _, size, step in parts],
+        "hovertext": [f"<b>{step.name}</b> {what} {bytes_text(size)}<br>{origin}" for _, size, step in parts],
         "hoverinfo": "text",
     }
 

@@ -16,6 +16,7 @@ from ..measure.records import DIRECTIONS, Device, Point, Roofs, Run, Timed
 from ..runtime.device import Gpu, attached
 from ..runtime.workers import Lanes, Worker, Workers
 from ..storage import codec
+from ..traffic.known import count_here
 from .options import Parser, parser_for, request_from
 
 NO_GPU = 4
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
     if reason:
         print(f"python -m kernels bench: {reason}", file=sys.stderr)
         return NO_GPU
+    count_here()
     gpu = attached()[0]
     task = Task(request, given.direction, tuple(way for way in ways.WAYS if way not in given.without))
     wanted = sweep.tasks(task, given.sweep, gpu.target) if given.sweep else (task,)
@@ -136,7 +138,7 @@ def line(one: Timed, point: Point) -> str:
     if one.kernel is None:
         return f"{one.title:24}{one.problem}"
     traffic = ways.traffic(point.request, point.direction)
-    moved = verdicts.moved_by(one, traffic) if traffic else 0
+    moved = verdicts.moved_by(one, traffic) if traffic else None
     spread = one.kernel
     between = f"[{spread.low * 1e6:.1f}, {spread.high * 1e6:.1f}] n={spread.n} {one.method}"
     parts = [f"{one.title:24}{spread.median * 1e6:10.1f} us  {between}"]

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from ..errors import TaskError, in_sentences
 from ..runtime.device import Gpu
+from ..runtime.request import Request
+from ..traffic.known import count_here
+from . import memory
 from .point import Task
 from .records import Point, Roofs
 
@@ -14,11 +17,20 @@ def measure_job(task: Task, gpu: Gpu, progress: str | None = None) -> Point:
     """In a device worker: see `measure`. Progress goes to a file."""
     from .point import measure
 
+    count_here()
+
     def report(done: int, of: int) -> None:
         if progress:
             Path(progress).write_text(f"{done} {of}")
 
     return measure(task, gpu, report)
+
+
+def fitting_job(request: Request, direction: str, free: int) -> Request | None:
+    """In the interpret worker: see `memory.fitting`; every size that it tries is counted."""
+    with in_sentences():
+        count_here()
+        return memory.fitting(request, direction, free)
 
 
 def roofs_job(gpu: Gpu, dtypes: tuple[str, ...]) -> Roofs:

@@ -88,7 +88,7 @@ def seconds(wanted: Sequence[Task], bandwidth: float = 2e12) -> float:
     total = 0.0
     for task in wanted:
         traffic = ways.traffic(task.request, "both" if task.direction == "module" else task.direction)
-        moved = sum(step.moved for step in traffic.unfused) if traffic else 0
+        moved = sum(step.moved for step in traffic.unfused or traffic.fused) if traffic else 0
         each = BRIEF_SECONDS if task.brief else WAY_SECONDS
         total += each * (len(task.ways) + 1) + (COMPILE_SECONDS if "compiled" in task.ways else 0) + 60 * moved / bandwidth
     return total

@@ -26,14 +26,19 @@ class Binding:
     binds: str
 
 
-def moved_by(timed: Timed, traffic: Traffic) -> int:
-    """The bytes that the formula has for an implementation: every step's, or those of one fused kernel."""
-    return sum(step.moved for step in _steps(timed, traffic))
+def moved_by(timed: Timed, traffic: Traffic) -> int | None:
+    """The bytes of an implementation: of every step, or of one fused kernel; None where its steps are not counted."""
+    return total(_steps(timed, traffic))
 
 
-def _steps(timed: Timed, traffic: Traffic) -> tuple[Step, ...]:
-    """The formula's steps: the unfused ones also where torch.compile launches as many kernels, as it does for a matmul."""
-    unfused = len(timed.launched) == len(traffic.unfused) > len(traffic.fused)
+def total(steps: Sequence[Step] | None) -> int | None:
+    """The bytes of all steps; None where they are not counted."""
+    return None if steps is None else sum(step.moved for step in steps)
+
+
+def _steps(timed: Timed, traffic: Traffic) -> tuple[Step, ...] | None:
+    """The steps: the unfused ones also where torch.compile launches as many kernels, as it does for a matmul."""
+    unfused = len(timed.launched) == len(traffic.unfused or ()) > len(traffic.fused)
     return traffic.unfused if timed.way == "pytorch" or (timed.way == "compiled" and unfused) else traffic.fused
 
 
@@ -50,10 +55,10 @@ def binding(timed: Timed, point: Point, roofs: Roofs) -> Binding | None:
     speed = roofs.copy or roofs.bandwidth
     dtype = compute_dtype(point)
     rate = roofs.operations_measured.get(dtype) or roofs.operations.get(dtype)
-    launches = len(timed.launched) or len(_steps(timed, traffic))
+    launches, moved = len(timed.launched) or len(_steps(timed, traffic) or ()), moved_by(timed, traffic)
     overhead = max(host - kernel, 0.0) + launches * (roofs.launch or 0.0)
     shares = {
-        "memory": moved_by(timed, traffic) / speed / seconds if speed else None,
+        "memory": moved / speed / seconds if speed and moved is not None else None,
         "compute": traffic.operations / rate / seconds if rate else None,
         "overhead": min(overhead / seconds, 1.0),
     }
@@ -91,7 +96,7 @@ def invalid(timed: Timed, point: Point, roofs: Roofs, device: Device) -> str | N
         )
     if traffic is None:
         return None
-    speed = moved_by(timed, traffic) / seconds
+    speed = (moved_by(timed, traffic) or 0) / seconds
     if roofs.bandwidth and speed > roofs.bandwidth:
         size = working_set(point)
         fits = device.l2_bytes is not None and size <= 2 * device.l2_bytes
@@ -105,9 +110,9 @@ def invalid(timed: Timed, point: Point, roofs: Roofs, device: Device) -> str | N
 
 
 def predicted(traffic: Traffic) -> float | None:
-    """How much faster the fused kernel is by bytes alone; None where it moves nothing."""
-    fused = sum(step.moved for step in traffic.fused)
-    return sum(step.moved for step in traffic.unfused) / fused if fused else None
+    """How much faster the fused kernel is by bytes alone; None where it moves nothing, or PyTorch's bytes are not counted."""
+    unfused, fused = total(traffic.unfused), total(traffic.fused)
+    return unfused / fused if fused and unfused is not None else None
 
 
 def ratio(point: Point) -> float | None:
@@ -146,9 +151,11 @@ def explanation(point: Point, roofs: Roofs) -> list[str]:
         return []
     if launch_bound(ours, point, roofs):
         return ["Launching takes more of the time than moving the bytes, so the ratio of kernel times says little."]
+    if traffic.unfused is None:
+        return []
     bound = binding(ours, point, roofs)
     if bound and bound.binds == "compute":
-        saved = sum(step.moved for step in traffic.unfused) - sum(step.moved for step in traffic.fused)
+        saved = total(traffic.unfused) - total(traffic.fused)
         first = f"Compute binds: the {saved / 1e6:,.0f} MB saved take little of the time, and a matmul's speed decides."
         return [first, *_read_again(theirs, ours, traffic)]
     copy = copy_speed(point)
@@ -158,9 +165,10 @@ def explanation(point: Point, roofs: Roofs) -> list[str]:
 
 def _read_again(theirs: Timed, ours: Timed, traffic: Traffic) -> list[str]:
     """Where the counters have far more bytes than the formula, which takes the cache to be perfect."""
-    pairs = (("the fused kernel", ours, traffic.fused), ("PyTorch's", theirs, traffic.unfused))
+    ours_of, theirs_of = "the formula's bytes for the fused kernel", "the bytes of PyTorch's steps"
+    pairs = ((ours_of, ours, traffic.fused), (theirs_of, theirs, traffic.unfused))
     shares = [(name, counted_share(timed, steps)) for name, timed, steps in pairs]
-    far = [f"{share:.1f} times the formula's bytes for {name}" for name, share in shares if share and share > 1.2]
+    far = [f"{share:.1f} times {name}" for name, share in shares if share and share > 1.2]
     return [f"The GPU counted {_listed(far)}: what L2 does not hold is read again."] if far else []
 
 
@@ -210,7 +218,7 @@ def _other_kernels(theirs: Timed, traffic: Traffic) -> list[str]:
     count, formula = len(theirs.launched), len(traffic.unfused)
     if not count or count == formula:
         return []
-    return [f"PyTorch launched {count} kernels, and the formula has {formula} steps: conversions or copies are among them."]
+    return [f"PyTorch launched {count} kernels, and {formula} were counted: conversions or copies are among them."]
 
 
 def _listed(names: Sequence[str]) -> str:

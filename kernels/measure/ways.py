@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import find
-from ..operator import Operator, Traffic
+from ..operator import Operator, Step, Traffic
 from ..runtime.launch import prepared
 from ..runtime.request import Request
+from ..traffic.known import KNOWN
+from ..traffic.steps import numbered
 from .module import module_call, projection
 from .records import DIRECTIONS
 
@@ -48,20 +50,34 @@ def directions_of(operator: Operator) -> tuple[str, ...]:
     return tuple(DIRECTIONS) if operator.backward else ("forward",)
 
 
+def passes(request: Request, direction: str) -> tuple[Request, ...]:
+    """The passes that a direction is made of, each with its own operator; a module's are those of its norm."""
+    forward = (request,) if direction != "backward" else ()
+    return (*forward, request_of(request, direction)) if direction != "forward" else forward
+
+
 def traffic(request: Request, direction: str) -> Traffic | None:
-    """The bytes of that direction; None where nothing is known of them, as of a module with a matmul in it."""
-    forward = request.description.traffic
-    if forward is None or direction == "module":
+    """The bytes of that direction; None where nothing is known of them, as of a module with a matmul in it.
+
+    `unfused` is None where PyTorch's steps have not been counted, or cannot be.
+    """
+    if request.description.traffic is None or direction == "module":
         return None
-    first = forward(request.problem, request.tiling)
-    if direction == "forward":
-        return first
-    other = request_of(request, direction)
-    second = other.description.traffic(other.problem, other.tiling)
-    if direction == "backward":
-        return second
-    joined = (first.unfused + second.unfused, first.fused + second.fused)
-    return Traffic(*joined, operations=first.operations + second.operations)
+    parts = passes(request, direction)
+    ours = [part.description.traffic(part.problem, part.tiling) for part in parts]
+    return Traffic(
+        fused=tuple(step for one in ours for step in one.fused),
+        operations=sum(one.operations for one in ours),
+        unfused=_unfused(parts),
+    )
+
+
+def _unfused(parts: Sequence[Request]) -> tuple[Step, ...] | None:
+    """PyTorch's steps; of an operator that is a backward pass those of its forward pass are not its own."""
+    counts = [KNOWN.get(part) for part in parts]
+    if None in counts:
+        return None
+    return numbered(step for count in counts for step in count.backward or count.forward)
 
 
 def functions(request: Request) -> dict[str, tuple[str, Callable[..., Any]]]:

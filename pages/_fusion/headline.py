@@ -19,7 +19,8 @@ from .state import Comparison, state
 
 HELP = {
     "speed-up": "Time of PyTorch's kernels over time of the fused ones, on the GPU.",
-    "predicted from bytes": "Bytes moved unfused over bytes moved fused: the speed-up if time were bytes alone.",
+    "predicted from bytes": "Bytes of PyTorch's operations, counted, over those of the fused kernel: the speed-up if time were "
+    "bytes alone.",
     "counters": "DRAM bytes as the GPU itself counted them, unfused and fused.",
     "of copy speed": "Bytes the fused kernels need, over their time, against a device-to-device copy of as many bytes. "
     "A copy writes as much as it reads; what reads more than it writes may be a little faster.",
@@ -48,10 +49,13 @@ def sentence(comparison: Comparison, found: Found | None) -> str:
     times = seconds_texts(theirs.kernel.median, ours.kernel.median) if _timed(found, theirs, ours) else []
     if comparison.direction == "module":
         return _module(theirs, ours, times) if times else "A layer with a matmul and this norm inside, forward and back."
-    unfused, fused = (bytes_text(sum(step.moved for step in steps)) for steps in (traffic.unfused, traffic.fused))
+    fused = bytes_text(verdicts.total(traffic.fused))
     if times and ours.host and verdicts.launch_bound(ours, found.point, found.run.roofs):
         host = seconds_text(ours.host.median)
         return f"**Launching** takes {host}, the GPU **{times[1]}**: launching decides here, so no speed-up is given."
+    if traffic.unfused is None:
+        return f"**{fused}** in **{times[1]}**; {times[0]} by PyTorch." if times else f"**{fused}** in one kernel."
+    unfused = bytes_text(verdicts.total(traffic.unfused))
     if len(traffic.unfused) == len(traffic.fused):
         said = f"Nothing to fuse: one kernel, **{fused}**, either way"
         return f"{said}; **{times[1]}**, and {times[0]} by PyTorch." if times else f"{said}."
@@ -80,10 +84,10 @@ def figures(comparison: Comparison, found: Found | None) -> None:
     shown = []
     if found:
         shown += _measured(found, traffic)
-    if traffic and len(traffic.unfused) != len(traffic.fused):
+    if traffic and traffic.unfused is not None and len(traffic.unfused) != len(traffic.fused):
         ratio = verdicts.predicted(traffic)
         place = 1 if shown else 0
-        shown.insert(place, ("predicted from bytes", f"{ratio:.1f}×" if ratio else "-", "", "formula"))
+        shown.insert(place, ("predicted from bytes", f"{ratio:.1f}×" if ratio else "-", "", "counted"))
     if found:
         shown += _sizes(found)
     st.html(facts(fact(name, value, more, tag, HELP.get(name, "")) for name, value, more, tag in shown))
@@ -166,7 +170,7 @@ def _why(found: Found) -> None:
     point, roofs = found.point, found.run.roofs
     why, traffic = verdicts.explanation(point, roofs), ways.traffic(point.request, point.direction)
     predicted = verdicts.predicted(traffic) if traffic else None
-    if why and predicted and len(traffic.unfused) != len(traffic.fused):
+    if why and predicted and len(traffic.unfused or ()) != len(traffic.fused):
         ratio = verdicts.speed_up(point, roofs, found.run.device)
         asked = f"Why {ratio:.2f}× and not {predicted:.2f}×?" if ratio else "Why no speed-up?"
         st.html(f'<div class="say"><b>{asked}</b> {escape(" ".join(why))}</div>')

@@ -158,11 +158,9 @@ def _roofline(found: Found, style: Style) -> None:
     point, roofs = found.point, found.run.roofs
     traffic = ways.traffic(point.request, point.direction)
     ghost = st.pills("And if the GPU had", list(GHOSTS), key="fusion.ghost")
-    dots = [
-        dot(one, verdicts.moved_by(one, traffic), traffic.operations)
-        for one in point.timed
-        if one.kernel and one.kernel.median > 0 and traffic.operations and verdicts.moved_by(one, traffic)
-    ]
+    ran = [one for one in point.timed if one.kernel and one.kernel.median > 0 and traffic.operations]
+    moved = [(one, verdicts.moved_by(one, traffic)) for one in ran]
+    dots = [dot(one, size, traffic.operations) for one, size in moved if size]
     dtype = verdicts.compute_dtype(point)
     shown, theory = [], roofs.operations.get(dtype)
     if roofs.bandwidth:

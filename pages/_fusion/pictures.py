@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from kernels.measure import verdicts, ways
 from kernels.measure.records import Timed
-from kernels.operator import Step
+from kernels.operator import Step, Traffic
 from pages import _parts
 from pages._html import joined
 from pages._parts import chart, title
@@ -19,7 +19,7 @@ from . import counted
 from .found import Found
 from .state import Comparison
 
-BYTES = "by the formula: every element once per kernel"
+BYTES = "every element once per kernel: PyTorch’s counted, the fused kernel’s by the formula"
 
 
 def draw(comparison: Comparison, found: Found | None, style: Style) -> DeltaGenerator:
@@ -30,13 +30,9 @@ def draw(comparison: Comparison, found: Found | None, style: Style) -> DeltaGene
     if traffic:
         with place:
             title("Bytes", BYTES)
-        rows = [
-            Moved(_label(traffic.unfused), traffic.unfused, _dram(theirs)),
-            Moved(_label(traffic.fused), traffic.fused, _dram(ours)),
-        ]
-        chart(traffic_figure(rows, style), "bytes", "Bytes moved, unfused over fused, on one axis")
+        chart(traffic_figure(_rows(traffic, theirs, ours), style), "bytes", "Bytes moved, unfused over fused, on one axis")
     if theirs and ours and theirs.kernels and ours.kernels:
-        steps = (traffic.unfused, traffic.fused) if traffic else ((), ())
+        steps = (traffic.unfused or (), traffic.fused) if traffic else ((), ())
         lines = [line(one, one_steps) for one, one_steps in zip((theirs, ours), steps, strict=True)]
         thick = ", thickness = bytes" if any(hump.read is not None for one in lines for hump in one.humps) else ""
         title("Time", f"{found.origin}, one launch each; up = read, down = written{thick}")
@@ -44,8 +40,16 @@ def draw(comparison: Comparison, found: Found | None, style: Style) -> DeltaGene
         figure = humps_figure(lines, None if launching else _given_back(theirs, ours), style)
         chart(figure, "humps", "Every kernel's way from DRAM to the chip and back, over time")
     elif not found:
-        _parts.say("No times: nothing was measured or recorded of exactly this. The bytes above are the formula's.")
+        _parts.say("No times: nothing was measured or recorded of exactly this. Bytes need no GPU.")
     return place
+
+
+def _rows(traffic: Traffic, theirs: Timed | None, ours: Timed | None) -> list[Moved]:
+    """PyTorch's steps where they are counted, over the fused kernel's."""
+    fused = Moved(_label(traffic.fused), traffic.fused, _dram(ours))
+    if traffic.unfused is None:
+        return [fused]
+    return [Moved(_label(traffic.unfused), traffic.unfused, _dram(theirs), "counted"), fused]
 
 
 def count(comparison: Comparison, place: DeltaGenerator) -> None:

@@ -19,7 +19,7 @@ from pages._parts import say
 from pages._public import refusal as refusal_of
 from viz.words import bytes_text, seconds_text
 
-from . import found
+from . import arriving, found
 from .state import Comparison, state, with_sizes
 
 POLL = 0.5
@@ -89,7 +89,7 @@ def _memory(comparison: Comparison, gpu: Gpu) -> bool:
     if there is None or needed <= there * 0.95:
         return True
     st.caption(f"It needs about {bytes_text(needed)}, and the GPU has {bytes_text(there)}.")
-    smaller = memory.fitting(comparison.request, comparison.direction, int(there * 0.95))
+    smaller = arriving.fitting(comparison, int(there * 0.95))
     if smaller:
         changed = {name: value for name, value in smaller.problem.sizes.items() if value != comparison.request.problem[name]}
         words = ", ".join(f"{name} {value:,}" for name, value in changed.items())

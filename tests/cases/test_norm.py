@@ -10,8 +10,10 @@ import torch
 from torch.testing import assert_close
 
 from kernels import Numbers, Problem, Tiling, find
+from kernels.measure import ways
 from kernels.rms_norm import library, pytorch, rms_norm
 from kernels.rms_norm_backward import rms_norm_backward
+from kernels.runtime.request import Request
 
 from ..test_compiler_page import page as compiler_page
 from ..test_fusion_page import fusion
@@ -164,10 +166,10 @@ def test_n08_a_long_row_in_one_block_spills_and_that_is_said():
     assert "find no register and go to memory and back" in text
 
 
-def test_n09_the_unfused_version_is_six_launches_and_their_bytes_are_the_formulas():
+def test_n09_the_unfused_version_is_six_launches_and_their_bytes_are_counted(counting):
     sizes = Problem(Numbers(rows=4096, columns=4096))
     operator = find("rms_norm")
-    traffic = operator.traffic(sizes, operator.tiling(sizes))
+    traffic = ways.traffic(Request("rms_norm", sizes, operator.tiling(sizes)), "forward")
     assert len(traffic.unfused) == 6
     matrix = 4096 * 4096 * 4
     assert round(sum(step.moved for step in traffic.unfused) / 1e6) == 470
