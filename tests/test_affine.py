@@ -16,8 +16,10 @@ from kernels import Numbers, Problem, Tiling, operators
 from kernels.launch import ITEMSIZE, Filling, Launch, Tensor
 from kernels.runtime import spans
 from kernels.runtime.affine import whole
+from kernels.runtime.draw import draw
 from kernels.runtime.moved import counted
 from kernels.runtime.records import EVERYTHING, unravel
+from kernels.runtime.request import Request
 from kernels.runtime.sites import site
 from kernels.runtime.trace import trace
 
@@ -277,3 +279,22 @@ def test_spans_are_sets(first, second, step, count):
 def test_too_many_spans_are_refused():
     with pytest.raises(spans.TooManySpansError):
         spans.repeated(spans.of(np.array([0])), 2, 2**22)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("vector_add", {"n_elements": 2**40 - 3}), ("softmax", {"rows": 2**20, "columns": 77})]
+)
+def test_the_picture_of_a_large_launch_counts_all_its_bytes(name, sizes):
+    operator = operators()[name]
+    problem = Problem(Numbers(sizes))
+    request = Request(name, problem, operator.tiling(problem))
+    picture = draw(request, 5)
+    assert len(picture.shown) < request.launch().programs
+    fused = operator.traffic(problem, request.tiling).fused[0]
+    assert picture.counted == (fused.read, fused.written)
+
+
+@pytest.mark.parametrize("n", [1003, 100_003])
+def test_without_masks_the_bytes_past_the_end_are_counted_at_any_size(n):
+    request = Request("vector_add", Problem(Numbers(n_elements=n)), Tiling(Numbers(BLOCK_SIZE=8)), what_if="no_mask")
+    assert draw(request, 0).counted == (2 * 4 * (n + 5), 4 * (n + 5))
