@@ -13,6 +13,7 @@ MAX_ELEMENTS = 2**40
 MAX_LOOPED = 2**20
 INT32_END = 2**31
 MAX_PROGRAMS = INT32_END - 1
+LAST_LESSON = 1000  # where an operator does not say at which place it is learned
 
 
 def cdiv(numerator: int, denominator: int) -> int:
@@ -227,13 +228,13 @@ class Remark:
 
 @dataclass(frozen=True, repr=False)
 class Operator:
-    """All that is known of an operator; `plan` is enough for the pictures, what follows `tiling` is optional.
+    """All that is known of an operator; `plan` is enough for the pictures, what follows it is optional.
 
     A tensor argument `x_ptr` of the launch is the input `x` of the wrapper and of PyTorch's version where it has a filling,
     an output where it has none.
 
     plan      -- (problem, tiling, divide) to the launch; pure; `divide` rounds the grid
-    tiling    -- (problem) to the launch rule's choice
+    tiling    -- (problem) to the launch rule's choice; the blocks' defaults where there is none
     story     -- (problem, tiling) to the sentence over the picture, numbers between `**`
     axes      -- (problem, tiling, divide) to the programs and their lanes
     owner     -- (problem, tiling, argument, elements) to the numbers of the programs that write them, or first read them
@@ -260,13 +261,13 @@ class Operator:
 
     name: str
     title: str
-    lesson: int
-    idea: str
-    formula: str
     sizes: tuple[Size, ...]
     blocks: tuple[Size, ...]
     plan: Callable[..., Launch]
-    tiling: Callable[[Problem], Tiling]
+    lesson: int = LAST_LESSON
+    idea: str = ""
+    formula: str = ""
+    tiling: Callable[[Problem], Tiling] = None  # type: ignore[assignment]  # the blocks' defaults, see __post_init__
     story: Callable[[Problem, Tiling], str] | None = None
     axes: Callable[..., tuple[Axis, ...]] | None = None
     owner: Callable[[Problem, Tiling, str, Any], Any] | None = None
@@ -291,6 +292,15 @@ class Operator:
     family: str = "flat"
     parameters: tuple[Parameter, ...] = ()
     remarks: Callable[[Problem], Sequence[Remark]] | None = None
+
+    def __post_init__(self) -> None:
+        """Completes what was left out: blocks as by default whatever the problem, and an example of all defaults."""
+        defaults = Numbers({block.name: block.default for block in self.blocks})
+        if self.tiling is None:
+            object.__setattr__(self, "tiling", lambda problem: Tiling(defaults))
+        if not self.presets:
+            sizes = Numbers({size.name: size.default for size in self.sizes})
+            object.__setattr__(self, "presets", (Preset("As by default", "", sizes, defaults),))
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}>"

@@ -11,7 +11,7 @@ from typing import Any
 
 from .worker import POLL_SECONDS, Worker
 
-# Of 24 ordinary compiles none takes 1 s in a process that has started; a cold one takes 1.5 s (2 cores, Triton 3.9).
+# Longer than an ordinary compile takes, in a process that has just started too; a spare one has started when it is needed.
 LONG_SECONDS = 3.0
 SPARE_SECONDS = 1.0
 

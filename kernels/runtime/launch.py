@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import torch
 
 
-PROGRAM_SECONDS = 1e-4  # the interpreter takes no less for a program, whatever it does (2 cores, Triton 3.9)
+# Below what the interpreter takes here: vector add of 4 elements takes 0.96 ms of processor time per program, and a program of
+# nothing but a store 0.05 ms (2 cores, busy, Triton 3.9).
+PROGRAM_SECONDS = 1e-4
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def _label(asked: Request, given: Request, gpu: Gpu | None) -> str:
 def _estimate(request: Request, picture: Picture, gpu: Gpu | None) -> float | None:
     """How long the interpreter will take, from the trace of one program; None where it is short or a GPU runs it.
 
-    Where nothing was traced, at least the time that it takes for a program that does nothing.
+    Where nothing was traced, the least that it takes for a program.
     """
     if gpu is not None:
         return None

@@ -43,7 +43,7 @@ def test_i01_every_operator_says_how_bfloat16_is_computed_and_is_right(name):
 def test_i03_two_sessions_that_launch_at_once_both_get_their_own_right_result():
     one = page(n="1000", BLOCK_SIZE="64")
     other = page(operator="softmax", rows="20", columns="50")
-    for _ in range(10):
+    for _ in range(20):
         for app in (one, other):
             checked(app.button(key="launch.go").click().run())
         running: list[Background] = [app.session_state["running"] for app in (one, other)]
