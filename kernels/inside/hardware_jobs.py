@@ -10,7 +10,10 @@ from ..runtime.device import Gpu, Target
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
+    from ..runtime.records import Access
     from .analysis import Analysis
+    from .asked import Asked
+    from .held import Held
     from .schedule import Schedule
     from .sector_counters import Counts
     from .threads import Threads
@@ -35,6 +38,22 @@ def variants_job(requests: tuple[Request, ...], target: Target, progress: str | 
         with in_sentences():
             found.append(analysis(request, target))
     return tuple(found)
+
+
+def access_job(request: Request, program: int, tensor: Held) -> Access | None:
+    """In the trace worker: see `access_of`."""
+    from .sectors import access_of
+
+    with in_sentences():
+        return access_of(request, program, tensor)
+
+
+def asked_job(request: Request, tensors: tuple[tuple[Held, int], ...]) -> Asked:
+    """In the worker of whole traces: see `asked`."""
+    from .asked import asked
+
+    with in_sentences():
+        return asked(request, tensors)
 
 
 def threads_job(request: Request, target: Target, progress: str | None = None) -> Threads:

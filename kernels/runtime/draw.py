@@ -29,7 +29,7 @@ AROUND = 8
 WHOLE_LAUNCH = 400
 SOME_PROGRAMS = 40
 # Programs so short that a dozen more of them are traced for the bytes of the whole launch: 15 to 40 ms, once for a request.
-FEW_ACCESSES, FEW_LANES = 16, 2**14
+FEW_ACCESSES, FEW_LANES, FAR_SECONDS = 16, 2**14, 1.0
 LIMITS = Limits()
 
 
@@ -182,7 +182,7 @@ def _counted(request: Request, parts: tuple[Trace, Trace], accesses: Sequence[Ac
 def _counted_far(request: Request) -> tuple[int, int] | None:
     """The bytes of a launch of short programs; None where what they do does not follow from their ids."""
     launch = request.launch()
-    return counted(launch, whole(launch, seed=request.seed, what_if=request.changes()))
+    return counted(launch, whole(launch, seed=request.seed, what_if=request.changes(), seconds=FAR_SECONDS))
 
 
 def _memory(

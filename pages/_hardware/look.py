@@ -8,8 +8,10 @@ import streamlit as st
 
 from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.analysis import Analysis
+from kernels.inside.asked import Asked as AskedFor
 from kernels.inside.facts import CHIPS, Chip, of_gpu
-from kernels.inside.hardware_jobs import analysis_job, schedule_job, threads_job
+from kernels.inside.hardware_jobs import access_job, analysis_job, asked_job, schedule_job, threads_job
+from kernels.inside.held import Held
 from kernels.inside.recordings import Launched, nearest, recorded
 from kernels.inside.schedule import Schedule
 from kernels.inside.threads import Threads
@@ -17,6 +19,7 @@ from kernels.language import MISSING
 from kernels.runtime.background import Background
 from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import Gpu, Target, find_target
+from kernels.runtime.records import Access
 from kernels.runtime.request import Request
 from pages import _shell, _unanswered
 from pages._gpus import gpus
@@ -24,7 +27,7 @@ from pages._kept import kept
 
 from .state import Shown, state
 
-COMPILE_SECONDS, LAUNCH_SECONDS = 30, 300
+COMPILE_SECONDS, TRACE_SECONDS, LAUNCH_SECONDS = 30, 30, 300
 
 
 def checkpoint() -> None:
@@ -69,6 +72,20 @@ def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
     """Raises what the worker raises: a compiler that hung once is asked again."""
     worker = _shell.workers()["compile"]
     return worker.call(analysis_job, _request, _target, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
+
+
+@kept
+def access(key: str, _request: Request, program: int, _tensor: Held) -> Access | None:
+    """The first access of a program that a tensor stands for, as the kernel makes it. Raises TaskError."""
+    worker = _shell.workers()["trace"]
+    return worker.call(access_job, _request, program, _tensor, seconds=TRACE_SECONDS, checkpoint=checkpoint)
+
+
+@kept
+def asked_for(key: str, _request: Request, _tensors: tuple[tuple[Held, int], ...]) -> AskedFor:
+    """What the whole launch asks for, by the model. Raises TaskError."""
+    worker = _shell.workers()["trace whole"]
+    return worker.call(asked_job, _request, _tensors, seconds=TRACE_SECONDS, checkpoint=checkpoint, kill=True)
 
 
 @dataclass(frozen=True)

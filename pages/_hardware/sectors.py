@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from kernels.errors import TaskError
 from kernels.inside.analysis import Analysis
+from kernels.inside.asked import Asked
 from kernels.inside.hardware_jobs import counts_job
 from kernels.inside.held import Held
 from kernels.inside.layouts import understood
 from kernels.inside.sector_counters import Counts
-from kernels.inside.sectors import Touched, expected, patterns, touched, whole
+from kernels.inside.sectors import Touched, patterns, touched
 from kernels.launch import ITEMSIZE
 from kernels.operator import Numbers
 from kernels.runtime.background import Background
@@ -36,13 +38,18 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
     if tensor is None or tensor.kind == "sum" or not understood(tensor.layout):
         say("Choose a tensor above that is loaded or stored in a layout that is understood: its addresses are known.")
         return
-    found = expected(shown.request, 0, tensor) if shown.request.launch().programs else None
-    if found is None:
+    launch = shown.request.launch()
+    try:
+        access = look.access(f"{shown.request!r} {tensor}", shown.request, 0, tensor) if launch.programs else None
+    except TaskError as error:
+        say(str(error), "fault")
+        return
+    if access is None:
         say("Program 0 does not come to this access: there is nothing to show.")
         return
-    access, memory = found
+    memory = launch.tensors[access.argument]
     width = analysis.width(tensor) or ITEMSIZE[memory.dtype]
-    ways = {name: touched(access, memory, tensor, width, name) for name in patterns(memory)}
+    ways = {name: touched(access.offsets, access.mask, memory, tensor, width, name) for name in patterns(memory)}
     pattern = shown.pattern if shown.pattern in ways else "launched"
     one = ways[pattern]
     left, right = st.columns([1.45, 1], gap="medium")
@@ -169,10 +176,14 @@ def _counting() -> None:
 
 
 def _compared(found: Counts, request: Request, analysis: Analysis) -> str:
-    tensors = [(one, analysis.width(one)) for one in analysis.accesses]
+    tensors = tuple((one, analysis.width(one)) for one in analysis.accesses)
+    try:
+        model = look.asked_for(f"{request!r} {analysis.target}", request, tensors)
+    except TaskError as error:
+        model = Asked(why_not=str(error))
     parts = []
     for kind, counted in (("load", found.load_sectors), ("store", found.store_sectors)):
-        model = whole(request, tensors, kind)
-        beside = f"the model says {model.asked:,}" if model else "the model does not go so far"
+        told: Touched | None = getattr(model, kind)
+        beside = f"the model says {told.asked:,}" if told else f"the model cannot tell ({model.why_not})"
         parts.append(f"all {kind}s asked for **{counted:,}** sectors, {beside}")
     return f"The GPU's counters, of the whole launch (measured): {'; '.join(parts)}."
