@@ -234,7 +234,7 @@ def shapes_kernel(x, y, WIDE: tl.constexpr):
     tl.store(y + 3 * WIDE, best)
     tl.store(y + 3 * WIDE + 1, place.to(tl.float32))
     tl.store(y + 4 * WIDE + at, tl.cumsum(even, axis=0))
-    tl.store(y + 5 * WIDE + at, tl.flip(odd))
+    tl.store(y + 5 * WIDE + at, tl.flip(odd, 0))
 
 
 def test_shapes_are_taken_apart_and_put_together():
