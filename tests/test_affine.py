@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -67,7 +68,7 @@ def agrees(launch: Launch, found) -> None:
 
 
 @EVERY
-@examples(12)
+@examples(8)
 @given(data=some.data())
 def test_every_operator_as_if_each_program_were_traced(operator, data):
     problem, tiling = data.draw(problems(operator).filter(lambda drawn: operator.plan(*drawn).programs > 2))
@@ -80,12 +81,12 @@ def test_every_operator_as_if_each_program_were_traced(operator, data):
 
 LARGE = [
     ("vector_add", {"n_elements": 997}, {"BLOCK_SIZE": 8}, 12),
-    ("elementwise_chain", {"n_elements": 1024}, {"BLOCK_SIZE": 8}, 11),
-    ("softmax", {"rows": 71, "columns": 13}, {"BLOCK_SIZE": 16}, 11),
-    ("softmax", {"rows": 71, "columns": 37}, {"BLOCK_SIZE": 16}, 11),
-    ("rms_norm", {"rows": 129, "columns": 37}, {"BLOCK_SIZE": 16}, 11),
+    ("elementwise_chain", {"n_elements": 1024}, {"BLOCK_SIZE": 8}, 12),
+    ("softmax", {"rows": 71, "columns": 13}, {"BLOCK_SIZE": 16}, 12),
+    ("softmax", {"rows": 71, "columns": 37}, {"BLOCK_SIZE": 16}, 12),
+    ("rms_norm", {"rows": 129, "columns": 37}, {"BLOCK_SIZE": 16}, 12),
     ("rms_norm_backward", {"rows": 183, "columns": 19}, {"BLOCK_SIZE": 8, "PROGRAMS": 70}, 25),
-    ("rms_norm_backward", {"rows": 90, "columns": 5}, {"BLOCK_SIZE": 8, "PROGRAMS": 200}, 11),
+    ("rms_norm_backward", {"rows": 90, "columns": 5}, {"BLOCK_SIZE": 8, "PROGRAMS": 200}, 12),
     ("matmul_relu", {"m": 131, "n": 139, "k": 21}, {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "GROUP_M": 0}, 30),
     ("matmul_relu", {"m": 128, "n": 139, "k": 21}, {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "GROUP_M": 4}, 50),
 ]
@@ -281,20 +282,8 @@ def test_too_many_spans_are_refused():
         spans.repeated(spans.of(np.array([0])), 2, 2**22)
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"), [("vector_add", {"n_elements": 2**40 - 3}), ("softmax", {"rows": 2**20, "columns": 77})]
-)
-def test_the_picture_of_a_large_launch_counts_all_its_bytes(name, sizes):
-    operator = operators()[name]
-    problem = Problem(Numbers(sizes))
-    request = Request(name, problem, operator.tiling(problem))
-    picture = draw(request, 5)
-    assert len(picture.shown) < request.launch().programs
-    fused = operator.traffic(problem, request.tiling).fused[0]
-    assert picture.counted == (fused.read, fused.written)
-
-
 @pytest.mark.parametrize("n", [1003, 100_003])
-def test_without_masks_the_bytes_past_the_end_are_counted_at_any_size(n):
+def test_a_picture_without_masks_has_the_bytes_past_the_end_at_any_size(n):
     request = Request("vector_add", Problem(Numbers(n_elements=n)), Tiling(Numbers(BLOCK_SIZE=8)), what_if="no_mask")
     assert draw(request, 0).counted == (2 * 4 * (n + 5), 4 * (n + 5))
+    assert draw(replace(request, what_if=""), 0).counted is None  # a formula has them, and the picture comes sooner

@@ -19,7 +19,7 @@ from .moved import counted, moved
 from .picture import WHOLE, WINDOW, Memory, Picture, Place, Touched, cells, grouped, owners_of_parts, values_at
 from .records import Access, Limits, Trace, Turn, linear, unravel
 from .request import Request
-from .what_ifs import effective, owner_in
+from .what_ifs import effective, moved_bytes, owner_in
 
 ALL_PROGRAMS = 64
 ALL_LANES = 512
@@ -28,7 +28,7 @@ AROUND = 8
 # Accesses of the other programs that are traced to their end, about 0.2 ms each; of more, only the first turn of a loop.
 WHOLE_LAUNCH = 400
 SOME_PROGRAMS = 40
-# Programs so short that a dozen more of them are traced for the bytes of the whole launch: 15 to 40 ms, once for a request.
+# Programs so short that a dozen more of them are traced for the bytes of the whole launch: 40 ms, once for a request.
 FEW_ACCESSES, FEW_LANES, FAR_SECONDS = 16, 2**14, 1.0
 LIMITS = Limits()
 
@@ -167,7 +167,7 @@ def left_out(request: Request) -> tuple[str, ...]:
 
 
 def _counted(request: Request, parts: tuple[Trace, Trace], accesses: Sequence[Access]) -> tuple[int, int] | None:
-    """Bytes read and written: of all programs where all were traced, else where looking at a few more takes no time."""
+    """Bytes read and written: where all programs were traced; else where no formula has them and the programs are short."""
     launch, own = request.launch(), parts[0]
     if not all(part.complete and not part.dropped for part in parts):
         return None
@@ -175,7 +175,9 @@ def _counted(request: Request, parts: tuple[Trace, Trace], accesses: Sequence[Ac
     if len(programs) == launch.programs:
         return moved(launch, of_programs(accesses, programs))
     lanes = sum(access.offsets.size for access in own.accesses)
-    return _counted_far(request) if len(own.accesses) <= FEW_ACCESSES and lanes <= FEW_LANES else None
+    short = len(own.accesses) <= FEW_ACCESSES and lanes <= FEW_LANES
+    formula = moved_bytes(request) if request.description.traffic else None
+    return _counted_far(request) if short and formula is None else None
 
 
 @functools.lru_cache(maxsize=16)
