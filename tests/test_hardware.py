@@ -21,7 +21,7 @@ from kernels.inside.recordings import key, nearest, read, recorded, shipped, wri
 from kernels.inside.schedule import Cost, Schedule, refuse
 from kernels.inside.sector_counters import Counts, counts
 from kernels.inside.sector_counters import read as read_counters
-from kernels.inside.sectors import SECTOR, Touched, expected, laid_out, patterns, touched, whole
+from kernels.inside.sectors import SECTOR, Touched, first_accesses, laid_out, patterns, touched, whole
 from kernels.matmul_relu import tile_of
 from kernels.operator import cdiv
 from kernels.runtime.device import Gpu, find_target
@@ -159,7 +159,8 @@ def held(kind: str, argument: str, shape: tuple[int, ...], layout: Blocked) -> H
 
 def touch(request: Request, layout: Blocked, width: int, pattern: str = "launched", argument: str = "x_ptr") -> Touched:
     one = held("load", argument, (request.tiling["BLOCK_SIZE"],), layout)
-    access, tensor = expected(request, 0, one)
+    access = first_accesses(request, 0)["store" if one.kind == "store" else "load", one.argument]
+    tensor = request.launch().tensors[one.argument]
     return touched(access, tensor, one, width, pattern)
 
 

@@ -10,6 +10,7 @@ from ..runtime.device import Gpu, Target
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
+    from ..operator import Expected
     from .analysis import Analysis
     from .schedule import Schedule
     from .sector_counters import Counts
@@ -59,3 +60,11 @@ def counts_job(request: Request, gpu: Gpu, progress: str | None = None) -> tuple
 
     with in_sentences():
         return counts(request, gpu)
+
+
+def accesses_job(request: Request, program: int) -> dict[tuple[str, str], Expected]:
+    """In the trace worker: see `first_accesses`."""
+    from .sectors import first_accesses
+
+    with in_sentences():
+        return first_accesses(request, program)

@@ -6,7 +6,7 @@ instruction or another warp asked for before is not remembered here: a cache may
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..launch import ITEMSIZE, Tensor
 from ..operator import Expected
-from ..runtime.records import unravel
+from ..runtime.records import Limits, unravel
 from ..runtime.request import Request
 from .held import Held
 from .layouts import Owners, owners, understood
@@ -28,6 +28,7 @@ PATTERNS = {
     "column": "every 32nd element: a column",
 }
 ACCESSES = 4096
+TRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,31 @@ class Touched:
         return self.useful / (self.asked * SECTOR) if self.asked else None
 
 
-def expected(request: Request, program: int, tensor: Held) -> tuple[Expected, Tensor] | None:
-    """The first access of a program that this tensor stands for; None where it has none among its first few thousand."""
+def first_accesses(request: Request, program: int) -> dict[tuple[str, str], Expected]:
+    """A program's first load and first store of every argument, by (kind, argument), as its trace has them.
+
+    Runs in the trace worker. Turns of long loops that come to no other argument are left out.
+    """
+    from ..runtime.trace import trace
+
+    launch = request.launch()
+    limits = Limits(turns=2, seconds=TRACE_SECONDS, skipping=True)
+    found: dict[tuple[str, str], Expected] = {}
+    for access in trace(launch, [unravel(program, launch.grid)], seed=request.seed, limits=limits).accesses:
+        form = Expected(access.kind, access.argument, access.offsets, access.mask)
+        found.setdefault((access.kind, access.argument), form)
+    return found
+
+
+def closed_form(request: Request, program: int) -> dict[tuple[str, str], Expected]:
+    """The same by the operator's closed form, for machines without Triton; nothing where it has none."""
     launch, operator = request.launch(), request.description
-    kind = "store" if tensor.kind == "store" else "load"
-    found: Iterator[Expected] = islice(
-        operator.accesses(request.problem, request.tiling, unravel(program, launch.grid)), ACCESSES
-    )
-    first = next((one for one in found if (one.kind, one.argument) == (kind, tensor.argument)), None)
-    return (first, launch.tensors[tensor.argument]) if first else None
+    found: dict[tuple[str, str], Expected] = {}
+    if operator.accesses is not None:
+        forms = operator.accesses(request.problem, request.tiling, unravel(program, launch.grid))
+        for form in islice(forms, ACCESSES):
+            found.setdefault((form.kind, form.argument), form)
+    return found
 
 
 def patterns(tensor: Tensor) -> tuple[str, ...]:
@@ -101,7 +118,11 @@ def whole(request: Request, tensors: Sequence[tuple[Held, int]], kind: str) -> T
     """
     launch, operator = request.launch(), request.description
     held = {one.argument: (one, width) for one, width in tensors if (one.kind == "store") == (kind == "store")}
-    if launch.programs > MOST_PROGRAMS or not all(understood(one.layout) for one, _ in held.values()):
+    if (
+        operator.accesses is None
+        or launch.programs > MOST_PROGRAMS
+        or not all(understood(one.layout) for one, _ in held.values())
+    ):
         return None
     known: dict[tuple[object, ...], Touched] = {}
     total = np.zeros(5, np.int64)

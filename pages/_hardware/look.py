@@ -9,11 +9,13 @@ import streamlit as st
 from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.facts import CHIPS, Chip, of_gpu
-from kernels.inside.hardware_jobs import analysis_job, schedule_job, threads_job
+from kernels.inside.hardware_jobs import accesses_job, analysis_job, schedule_job, threads_job
 from kernels.inside.recordings import Launched, nearest, recorded
 from kernels.inside.schedule import Schedule
+from kernels.inside.sectors import closed_form
 from kernels.inside.threads import Threads
 from kernels.language import MISSING
+from kernels.operator import Expected
 from kernels.runtime.background import Background
 from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import Gpu, Target, find_target
@@ -69,6 +71,22 @@ def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
     """Raises what the worker raises: a compiler that hung once is asked again."""
     worker = _shell.workers()["compile"]
     return worker.call(analysis_job, _request, _target, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
+
+
+def accesses(request: Request) -> dict[tuple[str, str], Expected]:
+    """The first load and store of every argument by program 0, traced; without Triton by the closed form, where there is one.
+
+    Raises TaskError where the kernel cannot be traced.
+    """
+    plain = request.without_change()
+    if MISSING:
+        return closed_form(plain, 0)
+    return _accesses(repr(plain), plain)
+
+
+@kept
+def _accesses(key: str, _request: Request) -> dict[tuple[str, str], Expected]:
+    return _shell.workers()["trace"].call(accesses_job, _request, 0, seconds=LAUNCH_SECONDS, checkpoint=checkpoint)
 
 
 @dataclass(frozen=True)

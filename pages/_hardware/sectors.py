@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
+from kernels.errors import TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.hardware_jobs import counts_job
 from kernels.inside.held import Held
 from kernels.inside.layouts import understood
 from kernels.inside.sector_counters import Counts
-from kernels.inside.sectors import Touched, expected, patterns, touched, whole
-from kernels.launch import ITEMSIZE
+from kernels.inside.sectors import Touched, patterns, touched, whole
+from kernels.launch import ITEMSIZE, short
 from kernels.operator import Numbers
 from kernels.runtime.background import Background
 from kernels.runtime.device import Gpu
@@ -36,11 +38,17 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
     if tensor is None or tensor.kind == "sum" or not understood(tensor.layout):
         say("Choose a tensor above that is loaded or stored in a layout that is understood: its addresses are known.")
         return
-    found = expected(shown.request, 0, tensor) if shown.request.launch().programs else None
-    if found is None:
+    launch = shown.request.launch()
+    try:
+        found = look.accesses(shown.request) if launch.programs else {}
+    except TaskError as error:
+        say(escape(f"Not traced, so no addresses are known: {joined(str(error))}"))
+        return
+    access = found.get(("store" if tensor.kind == "store" else "load", tensor.argument))
+    if access is None:
         say("Program 0 does not come to this access: there is nothing to show.")
         return
-    access, memory = found
+    memory = launch.tensors[tensor.argument]
     width = analysis.width(tensor) or ITEMSIZE[memory.dtype]
     ways = {name: touched(access, memory, tensor, width, name) for name in patterns(memory)}
     pattern = shown.pattern if shown.pattern in ways else "launched"
@@ -58,7 +66,7 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
 def _warp(shown: Shown, one: Touched, tensor: Held, style: Style) -> None:
     warps = one.addresses.shape[0]
     warp = min(shown.warp, warps - 1)
-    name = tensor.argument.removesuffix("_ptr")
+    name = short(tensor.argument)
     title(f"What warp {warp} of program 0 asks of {name}", "a square is a sector of 32 bytes, a frame a line of 128")
     key = f"{state.key('warp')}.{warps}"
     if warps > 1:
