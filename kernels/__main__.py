@@ -7,6 +7,7 @@ COMMANDS = {
     "list": "the operators and their sizes",
     "trace": "offsets, masks and values of chosen programs of a kernel",
     "compile": "what a launch builds for any target: registers, spills, layouts, PTX, SASS; or why it is refused",
+    "try": "what an operator's file gives, what is wrong with it, and what is missing",
     "bench": "fused against unfused: time, bytes, kernels, on the attached GPU",
     "check": "whether Triton works on this machine, is right, and as fast as it should be",
     "explain": "what an error message means, and what to do",
@@ -14,7 +15,7 @@ COMMANDS = {
     "record": "makes the shipped pictures of the examples again",
     "record-gpu": "makes what ships from a real GPU: runs, schedules, a check",
 }
-INTERPRETS = ("trace", "record")
+INTERPRETS = ("trace", "try", "record")
 NOT_INSTALLED = 5
 
 

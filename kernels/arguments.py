@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .language import MISSING, tl, triton
-from .launch import DTYPES, Launch, TypeName
+from .launch import DTYPES, Launch, TypeName, short
 from .operator import grid_refusal
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def run(launch: Launch, **tensors: torch.Tensor) -> None:
     on_cpu = [name for name, tensor in tensors.items() if tensor.device.type == "cpu"]
     slow = interpreted(launch.kernel)
     if on_cpu and not slow:
-        name = on_cpu[0].removesuffix("_ptr")
+        name = short(on_cpu[0])
         raise ValueError(f"{name} is on the CPU, and a compiled kernel reads a GPU's memory; .cuda() moves a tensor.")
     given = {name: widened(tensor) if slow else tensor for name, tensor in tensors.items()}
     arguments = {name: given.get(name, value) for name, value in launch.arguments.items()}

@@ -22,6 +22,7 @@ from .operator import (
     Operator,
     Preset,
     Problem,
+    Product,
     Size,
     Step,
     Tiling,
@@ -46,6 +47,7 @@ BLOCKS = (
         "GROUP_M",
         "0: a two-dimensional grid. Else the rows of tiles in a group of the one-dimensional order.",
         default=0,
+        extent=False,
     ),
 )
 TILES = (("BLOCK_M", "BLOCK_K"), ("BLOCK_K", "BLOCK_N"), ("BLOCK_M", "BLOCK_N"))  # of a, of b, of c
@@ -268,7 +270,7 @@ OPERATOR = Operator(
     tolerance=tolerance,
     measured=Numbers(m=4096, n=4096, k=4096),
     outputs=("c",),
-    family="tiles",
+    product=Product("a_ptr", "b_ptr", "c_ptr"),
     presets=(
         Preset("Ragged tiles", "No size is a multiple of the tile: the last tiles are partly masked.", *preset(40, 48, 40)),
         Preset(

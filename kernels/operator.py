@@ -83,13 +83,26 @@ class Numbers(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Size:
-    """A whole number that a person picks: a size of the problem, or of a block."""
+    """A whole number that a person picks: a size of the problem, or of a block.
+
+    Among blocks an `extent` is the length of one, a power of two for Triton; the others are other compile-time numbers.
+    """
 
     name: str
     meaning: str
     default: int
     maximum: int = MAX_ELEMENTS
     minimum: int = 0
+    extent: bool = True
+
+
+@dataclass(frozen=True)
+class Product:
+    """The arguments of a matrix product by name: a of m by k times b of k by n is c, a tile of c per program."""
+
+    a: str
+    b: str
+    c: str
 
 
 @dataclass(frozen=True)
@@ -257,6 +270,8 @@ class Operator:
     library   -- PyTorch's own fused operation, where there is one
     backward  -- the name of the operator that is the backward pass, where that is a kernel too
     measured  -- sizes at which fusion shows
+    rowwise   -- whether a row of every output needs just that row of the inputs, so that results are compared in parts
+    product   -- the arguments of a matrix product, drawn as tiles and measured in operations per second
     """
 
     name: str
@@ -289,7 +304,8 @@ class Operator:
     backward: str = ""
     measured: Numbers = field(default_factory=Numbers)
     presets: tuple[Preset, ...] = ()
-    family: str = "flat"
+    rowwise: bool = False
+    product: Product | None = None
     parameters: tuple[Parameter, ...] = ()
     remarks: Callable[[Problem], Sequence[Remark]] | None = None
 
@@ -314,6 +330,11 @@ class Operator:
     def measured_start(self) -> Preset:
         """The sizes that a measurement starts from; it has no blocks, so that the launch rule chooses them for every dtype."""
         return Preset(self.title, "", self.measured, Numbers()) if self.measured else self.start
+
+    @property
+    def extents(self) -> tuple[str, ...]:
+        """The names of the blocks that are lengths of blocks."""
+        return tuple(block.name for block in self.blocks if block.extent)
 
     def values(self, problem: Problem) -> dict[str, float]:
         """The real parameters of the problem by name, those by default too."""

@@ -35,11 +35,11 @@ def registry() -> Registry:
     operators: dict[str, Operator] = {}
     origins: dict[str, str] = {}
     broken: dict[str, str] = {}
-    for file, load in _files():
+    for file, loading in _files():
         try:
-            found = [value for value in vars(load()).values() if isinstance(value, Operator)]
+            found = [value for value in vars(loading()).values() if isinstance(value, Operator)]
         except (Exception, SystemExit) as error:
-            broken[file] = _reason(error)
+            broken[file] = reason_of(error)
             continue
         if not found and file not in _helpers():
             broken[file] = "holds no Operator"
@@ -81,12 +81,12 @@ def _files() -> Iterator[tuple[str, functools.partial[ModuleType]]]:
             yield f"{module.name}.py", functools.partial(importlib.import_module, f"{__package__}.{module.name}")
     folder = os.environ.get(FOLDER)
     for path in sorted(Path(folder).expanduser().glob("*.py")) if folder else ():
-        yield str(path), functools.partial(_loaded, path)
+        yield str(path), functools.partial(load, path)
 
 
-def _loaded(path: Path) -> ModuleType:
+def load(path: Path) -> ModuleType:
     """The module of a file outside of this package, under a name that no other has."""
-    name = f"operators_of_{path.parent.name}.{path.stem}".replace(" ", "_")
+    name = module_name(path)
     specification = importlib.util.spec_from_file_location(name, path)
     assert specification is not None
     assert specification.loader is not None
@@ -96,13 +96,18 @@ def _loaded(path: Path) -> ModuleType:
     return module
 
 
+def module_name(path: Path) -> str:
+    """The name of the module that a file outside of this package becomes."""
+    return f"operators_of_{path.parent.name}_{path.stem}"
+
+
 @functools.cache
 def _helpers() -> frozenset[str]:
     """The package's own modules that hold no operator and need none."""
     return frozenset(path.name for path in PACKAGE.glob("*.py") if "\nOPERATOR = " not in path.read_text())
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Why a file cannot be loaded, with the line of it where Python tells."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"

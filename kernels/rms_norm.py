@@ -221,7 +221,7 @@ OPERATOR = Operator(
     library=Library("F.rms_norm", library),
     backward="rms_norm_backward",
     measured=Numbers(rows=16384, columns=8192),
-    family="rows",
+    rowwise=True,
     presets=(
         Preset("Six rows", "The note's example: `(6,)` is six programs, one a row; not six GPUs.", *rows.preset(6, 5)),
         Preset("In turns", "A block shorter than the row: the kernel loops over it twice.", *rows.preset(4, 20, 8)),

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 PROGRAMS = 256
 BLOCKS = (
     *rows.BLOCKS,
-    Size("PROGRAMS", "At most this many programs share the rows; each keeps one partial sum.", PROGRAMS, 2**16, 1),
+    Size(
+        "PROGRAMS", "At most this many programs share the rows; each keeps one partial sum.", PROGRAMS, 2**16, 1, extent=False
+    ),
 )
 
 
@@ -317,7 +319,7 @@ OPERATOR = Operator(
     outputs=("grad_x", "grad_weight"),
     summed=("grad_weight",),
     accumulates={"partial_ptr": "one row a program, added over the programs by partial.sum(0)"},
-    family="rows",
+    rowwise=True,
     presets=(
         Preset("Six rows", "One program a row; six partial sums of the weight's gradient.", *preset(6, 5)),
         Preset("Shared rows", "Ten rows on four programs: two of them get three rows.", *preset(10, 5, 4)),

@@ -156,7 +156,7 @@ OPERATOR = Operator(
     tolerance=tolerance,
     library=Library("torch.softmax", library),
     measured=Numbers(rows=16384, columns=8192),
-    family="rows",
+    rowwise=True,
     presets=(
         Preset("Six rows", "Six rows, six programs: at most six multiprocessors work.", *rows.preset(6, 5)),
         Preset(

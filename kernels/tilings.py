@@ -28,7 +28,7 @@ def nearest_powers(value: int, most: int) -> tuple[int, ...]:
 def chosen(tiling: Tiling | None, rule: Tiling, sizes: tuple[Size, ...], tiles: tuple[tuple[str, str], ...] = ()) -> Tiling:
     """The caller's tiling in Python's integers; the rule's where there is none.
 
-    `sizes` are the blocks that the kernel has, powers of two where the name begins with BLOCK; `tiles` pairs those that are the
+    `sizes` are the blocks that the kernel has, powers of two where they are extents; `tiles` pairs those that are the
     two sides of one. Raises TypeError for what is no tiling, and ValueError, with the nearest legal value, for blocks, warps or
     stages that would launch nothing or that Triton refuses.
     """
@@ -50,7 +50,7 @@ def chosen(tiling: Tiling | None, rule: Tiling, sizes: tuple[Size, ...], tiles: 
 
 def _block(size: Size, value: Any, rule: int) -> int:
     number = _whole(size.name, value, rule)
-    if size.name.startswith("BLOCK"):
+    if size.extent:
         return _power(size.name, number, MAX_LANES)
     return _between(size.name, number, size.minimum, size.maximum)
 

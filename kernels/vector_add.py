@@ -74,6 +74,7 @@ OPERATOR = Operator(
     tiling=flat.tiling,
     story=flat.story,
     axes=flat.axes,
+    rowwise=True,
     owner=flat.owner,
     accesses=flat.accesses_of(INPUTS),
     feeds=flat.feeds_from(INPUTS),

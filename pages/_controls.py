@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from kernels import DTYPES
+from kernels import DTYPES, broken
+from kernels.errors import joined
 from kernels.operator import Parameter, Size
 from kernels.runtime.request import Request
 from kernels.runtime.settings import NUM_WARPS, SEED, block_size, number_text
@@ -27,6 +29,13 @@ def operator(state: State, titles: Mapping[str, str], chosen: str, kept: Mapping
         state.start_over({**kept, "operator": st.session_state[key]})
 
     st.selectbox("Operator", names, index=names.index(chosen), key=key, on_change=changed, format_func=titles.get)
+    left_out()
+
+
+def left_out() -> None:
+    """A line for every operator's file that cannot be loaded; the others work all the same."""
+    for file, reason in broken().items():
+        caption(joined(f"Left out: {Path(file).name}", reason))
 
 
 def number(state: State, size: Size, value: int, place: Any, maximum: int) -> None:

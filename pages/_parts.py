@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 from plotly.basedatatypes import BaseFigure
 
+from kernels import Operator
 from pages._html import Markup, bold, joined, show
 from viz.terms import TERMS
 from viz.theme import Figure, formatted
@@ -98,3 +99,8 @@ def _selected(key: str) -> None:
     points, clicked = st.session_state[key]["selection"]["points"], st.session_state["clicked"].get(key)
     if points and points[0].get("customdata") is not None and clicked:
         clicked(points[0]["customdata"])
+
+
+def missing(operator: Operator, part: str, shows: str) -> str:
+    """The sentence for what an operator does not say of itself, and what adding it would show."""
+    return f"{operator.title} has no `{part}`: given to `Operator` in its file, it shows {shows} here."

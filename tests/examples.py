@@ -9,6 +9,8 @@ from kernels import DTYPES, Numbers, Operator, Problem, Tiling
 from kernels.launch import Launch
 from kernels.values import numpy_values
 
+from .kinds import kind_of
+
 LARGEST = {"flat": 70, "rows": 20, "tiles": 20}
 # Blocks along one axis. Products of 400 tiles and 20 steps along k took 56 s to try, rows of 20 steps 12 s, and have no other
 # kinds of blocks: first, middle, last, ragged, more than one group of tiles.
@@ -18,17 +20,17 @@ MOST_BLOCKS = {"flat": 70, "rows": 6, "tiles": 5}
 @strategies.composite
 def problems(draw: strategies.DrawFn, operator: Operator, dtypes: tuple[str, ...] = ("float32",)) -> tuple[Problem, Tiling]:
     """Small problems of every shape: empty, one element, exact fits and ragged ones, with any power of two as a block."""
-    most = LARGEST[operator.family]
+    most = LARGEST[kind_of(operator)]
     blocks = {}
     for block in operator.blocks:
         if block.name.startswith("BLOCK"):
-            blocks[block.name] = 2 ** draw(strategies.integers(0, 4 if operator.family == "tiles" else 5))
+            blocks[block.name] = 2 ** draw(strategies.integers(0, 4 if kind_of(operator) == "tiles" else 5))
         else:
             blocks[block.name] = draw(strategies.integers(block.minimum, 5))
     sizes = {}
     for size in operator.sizes:
         block = _block_along(operator, size.name, blocks)
-        largest = min(most, MOST_BLOCKS[operator.family] * block) if block else most
+        largest = min(most, MOST_BLOCKS[kind_of(operator)] * block) if block else most
         sizes[size.name] = draw(strategies.integers(size.minimum, largest))
     return Problem(Numbers(sizes), draw(strategies.sampled_from(dtypes))), Tiling(Numbers(blocks))
 

@@ -14,6 +14,8 @@ from kernels import operators
 from kernels.launch import DTYPES
 from kernels.operator import Operator
 
+from .kinds import kind_of
+
 ROOT = Path(__file__).parents[1]
 PAGES = {"launch": 60, "fusion": 36, "hardware": 32, "compiler": 28, "check": 22, "runs": 22}
 SECONDS = 60
@@ -73,7 +75,7 @@ def address(draw: random.Random, page: str, operator: Operator, *, enormous: boo
     for block in operator.blocks:
         if draw.random() < 0.35:
             plain = block.name.startswith("BLOCK") and not enormous
-            legal = TILES if operator.family == "tiles" else BLOCKS
+            legal = TILES if kind_of(operator) == "tiles" else BLOCKS
             texts[block.name] = draw.choice((*legal, *STRANGE)) if plain else number(draw)
     if draw.random() < 0.2:
         texts["num_warps"] = number(draw)

@@ -22,6 +22,8 @@ from kernels.runtime.device import Target, attached
 from kernels.runtime.request import Request
 from kernels.runtime.workers import Workers
 
+from .kinds import kind_of
+
 SIZES = {"flat": {"n_elements": 2048}, "rows": {"rows": 64, "columns": 4096}, "tiles": {"m": 1024, "n": 1024, "k": 256}}
 MORE = (
     ("vector_add", {"n_elements": 1000}, {}),
@@ -38,7 +40,7 @@ def launches() -> list[Request]:
     found = []
     for operator in operators().values():
         for dtype in DTYPES:
-            problem = Problem(Numbers(SIZES[operator.family]), dtype)
+            problem = Problem(Numbers(SIZES[kind_of(operator)]), dtype)
             found.append(Request(operator.name, problem, operator.tiling(problem)))
     for name, sizes, blocks in MORE:
         problem = Problem(Numbers(sizes))

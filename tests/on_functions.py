@@ -11,6 +11,8 @@ import torch
 from kernels import Numbers, Problem, Tiling, find
 from kernels.operator import Operator
 
+from .kinds import kind_of
+
 SIZES = {"flat": (13,), "rows": (3, 5), "tiles": (5, 7, 3)}
 ULP = {"float32": 2.0**-20, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 H = 1e-5
@@ -22,7 +24,7 @@ class Mine(torch.Tensor):
 
 def example(operator: Operator, device: str, dtype: str = "float32") -> dict[str, torch.Tensor]:
     """Ragged inputs by name, seeded, around 0."""
-    sizes = Numbers(dict(zip([size.name for size in operator.sizes], SIZES[operator.family], strict=True)))
+    sizes = Numbers(dict(zip([size.name for size in operator.sizes], SIZES[kind_of(operator)], strict=True)))
     problem = Problem(sizes)
     tensors = operator.plan(problem, operator.tiling(problem)).tensors
     generator = torch.Generator().manual_seed(7)

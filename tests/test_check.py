@@ -358,13 +358,13 @@ def test_a_kernel_without_a_mask_touches_the_canaries():
 
 
 def test_a_wrong_operator_is_caught_in_every_dtype():
-    from kernels import DTYPES, Numbers, Problem, operators
+    from kernels import DTYPES, Problem, operators
     from kernels.runtime.request import Request
 
     interpreted()
     for name in ("vector_add", "softmax", "matmul_relu"):
         operator = operators()[name]
-        problems = [Problem(Numbers(truth.SIZES_INTERPRETED[operator.family]), dtype) for dtype in DTYPES]
+        problems = [Problem(truth.ragged_sizes(operator, truth.SIZES_INTERPRETED), dtype) for dtype in DTYPES]
         requests = [Request(name, problem, operator.tiling(problem)) for problem in problems]
 
         def off_by_a_little(tiling, wrapper=operator.wrapper, **inputs):

@@ -12,6 +12,7 @@ from kernels.runtime.request import Request
 from kernels.runtime.source import source_of
 from kernels.runtime.workers import Workers
 
+from .kinds import kind_of
 from .limits import PATIENCE
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
@@ -52,7 +53,7 @@ def test_sizes_of_one_and_loops_and_64_bit_offsets_compile(compiler, operator):
         "rows": {"rows": 2**18, "columns": 2**16, "BLOCK_SIZE": 1024},
         "tiles": {"m": 2**17, "n": 2**17},
     }
-    verdict, request = ask(compiler, operator.name, **large[operator.family])
+    verdict, request = ask(compiler, operator.name, **large[kind_of(operator)])
     assert verdict.launchable, verdict
     assert request.launch().constants["OFFSET_TYPE"] == "int64"
 

@@ -19,6 +19,7 @@ from kernels.runtime.trace import trace
 from kernels.runtime.workers import WorkerError, Workers
 
 from . import on_gpu
+from .kinds import kind_of
 from .limits import PATIENCE
 from .test_operators import SHAPES, request
 from .test_pages import field, launched, page, words
@@ -41,13 +42,13 @@ def launch(device, request_: Request):
 
 def legal(operator, blocks: tuple[int, ...]) -> tuple[int, ...]:
     """Tiles that `tl.dot` takes on NVIDIA GPUs."""
-    return tuple(max(block, 16) for block in blocks) if operator.family == "tiles" else blocks
+    return tuple(max(block, 16) for block in blocks) if kind_of(operator) == "tiles" else blocks
 
 
 @EVERY
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_launch_agrees_with_float64_for_every_shape(device, operator, dtype):
-    for sizes, blocks in SHAPES[operator.family]:
+    for sizes, blocks in SHAPES[kind_of(operator)]:
         result = launch(device, request(operator, sizes, legal(operator, blocks), dtype))
         assert result.engine == "GPU"
         assert result.within, (sizes, result.differences)
@@ -68,7 +69,7 @@ LARGE = {
 @EVERY
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_and_ragged_sizes_by_the_rule(device, operator, dtype):
-    for sizes in LARGE[operator.family]:
+    for sizes in LARGE[kind_of(operator)]:
         problem = Problem(Numbers(sizes), dtype)
         result = launch(device, Request(operator.name, problem, operator.tiling(problem)))
         assert result.within, (sizes, result.differences)
@@ -77,7 +78,7 @@ def test_large_and_ragged_sizes_by_the_rule(device, operator, dtype):
 
 @EVERY
 def test_views_are_copied_and_said(device, operator):
-    sizes, blocks = SHAPES[operator.family][3]
+    sizes, blocks = SHAPES[kind_of(operator)][3]
     for layout in possible_layouts(operator):
         result = launch(device, request(operator, sizes, legal(operator, blocks), layout=layout))
         assert result.within

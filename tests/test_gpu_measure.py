@@ -15,6 +15,7 @@ from kernels.runtime.request import Request
 from kernels.runtime.workers import Workers
 
 from . import on_gpu
+from .kinds import kind_of
 from .test_fusion_page import fusion, waited
 from .test_pages import checked, words
 
@@ -34,7 +35,7 @@ def device():
 
 def request(name: str, dtype: str = "float32", *, whole: bool = False) -> Request:
     operator = find(name)
-    problem = Problem(Numbers(operator.measured if whole else SMALLER[operator.family]), dtype)
+    problem = Problem(Numbers(operator.measured if whole else SMALLER[kind_of(operator)]), dtype)
     return Request(name, problem, operator.tiling(problem))
 
 

@@ -19,6 +19,7 @@ from kernels.runtime.request import Request
 from kernels.runtime.workers import Workers
 
 from . import hardware_tasks
+from .kinds import kind_of
 from .limits import PATIENCE
 from .properties import examples
 
@@ -35,7 +36,7 @@ def compiler():
 
 def large(operator, dtype: str = "float32") -> Request:
     sizes = {"flat": {"n_elements": 2048}, "rows": {"rows": 64, "columns": 4096}, "tiles": {"m": 1024, "n": 1024, "k": 256}}
-    problem = Problem(Numbers(sizes[operator.family]), dtype)
+    problem = Problem(Numbers(sizes[kind_of(operator)]), dtype)
     return Request(operator.name, problem, operator.tiling(problem))
 
 
@@ -163,7 +164,7 @@ def test_every_access_of_every_kernel_is_found_and_understood(compiler, operator
         assert owners(one.layout, one.shape).warps == launch.num_warps
         assert found.width(one) == 16, one  # every size here is divisible by 16
     sums = [one for one in found.tensors if one.kind == "sum"]
-    assert bool(sums) == (operator.family == "tiles" and dtype != "float32")
+    assert bool(sums) == (kind_of(operator) == "tiles" and dtype != "float32")
     assert all(isinstance(one.layout, Unknown) and one.layout.name == "nvidia_mma" for one in sums)
 
 

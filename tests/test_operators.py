@@ -21,6 +21,8 @@ from kernels.runtime.request import LAYOUTS, Request, possible_layouts
 from kernels.softmax import softmax
 from kernels.vector_add import add
 
+from .kinds import kind_of
+
 repair()
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
 NAN, INF = math.nan, math.inf
@@ -60,7 +62,7 @@ def request(operator, sizes, blocks, dtype="float32", **more) -> Request:
 @EVERY
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_launch_agrees_with_float64_for_every_shape(operator, dtype):
-    for sizes, blocks in SHAPES[operator.family]:
+    for sizes, blocks in SHAPES[kind_of(operator)]:
         result = launch_once(request(operator, sizes, blocks, dtype), "cpu")
         assert result.within, (sizes, result.differences)
         assert result.engine == "interpreter"
@@ -71,7 +73,7 @@ def test_a_launch_agrees_with_float64_for_every_shape(operator, dtype):
 def test_views_are_copied_and_said(operator, layout):
     if layout not in possible_layouts(operator):
         pytest.skip("a vector has no transpose")
-    sizes, blocks = SHAPES[operator.family][3]
+    sizes, blocks = SHAPES[kind_of(operator)][3]
     result = launch_once(request(operator, sizes, blocks, layout=layout), "cpu")
     assert result.within
     assert bool(result.notes) == (layout != "contiguous")

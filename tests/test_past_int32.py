@@ -21,6 +21,8 @@ from kernels.runtime.request import Request
 from kernels.runtime.trace import trace
 from kernels.runtime.wrap import ENDS, Wrap, candidates, differing, first_wrong, wrap
 
+from .kinds import kind_of
+
 BITS = 9
 END = 2 ** (BITS - 1)
 
@@ -64,7 +66,7 @@ def sizes(draw: st.DataObject, name: str) -> tuple[dict[str, int], dict[str, int
         problem = {size: draw.draw(st.integers(1, 40)) for size in ("m", "n")} | {"k": draw.draw(st.integers(1, 20))}
         blocks = {one: draw.draw(st.sampled_from((4, 8))) for one in ("BLOCK_M", "BLOCK_N", "BLOCK_K")}
         return problem, blocks | {"GROUP_M": draw.draw(st.sampled_from((0, 1, 2, 3)))}
-    if operators()[name].family == "flat":
+    if kind_of(operators()[name]) == "flat":
         return {"n_elements": draw.draw(st.integers(END - 20, END + 60))}, {"BLOCK_SIZE": draw.draw(block)}
     problem = {"rows": draw.draw(st.integers(1, 60)), "columns": draw.draw(st.integers(1, 20))}
     blocks = {"BLOCK_SIZE": draw.draw(st.sampled_from((4, 8, 32)))}

@@ -25,6 +25,7 @@ from kernels.runtime.wrap import wrap
 from kernels.storage import codec
 
 from .examples import problems
+from .kinds import kind_of
 from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
@@ -95,7 +96,7 @@ def test_pictures_are_small_at_any_size(operator):
         "rows": {"rows": 2**20, "columns": 2**20},
         "tiles": {"m": 2**20, "n": 2**20, "k": 2**20},
     }
-    problem = Problem(Numbers(sizes[operator.family]), "float16")
+    problem = Problem(Numbers(sizes[kind_of(operator)]), "float16")
     request = Request(operator.name, problem, operator.tiling(problem))
     picture = draw(request, request.launch().programs // 2, limits=Limits(seconds=0.3))
     assert len(pickle.dumps(picture)) < 700_000

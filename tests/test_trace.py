@@ -17,6 +17,7 @@ from kernels.runtime.records import EVERYTHING, Access, Limits, WhatIf, linear, 
 from kernels.runtime.trace import trace
 
 from .examples import problems, reference
+from .kinds import kind_of
 from .properties import examples
 
 EVERY = pytest.mark.parametrize("operator", operators().values(), ids=list(operators()))
@@ -248,7 +249,7 @@ def test_the_offset_type_counts_masked_lanes(n_elements, expected):
 def test_every_program_of_the_largest_sizes_stays_in_bounds(operator):
     """At 2^40 elements the last program's offsets are right to the last one."""
     sizes = {"flat": {"n_elements": 2**40 - 5}, "rows": {"rows": 2**21, "columns": 2**19 - 3}}
-    problem = Problem(Numbers(sizes.get(operator.family, {"m": 2**20 + 3, "n": 2**19 + 5, "k": 70})), "float16")
+    problem = Problem(Numbers(sizes.get(kind_of(operator), {"m": 2**20 + 3, "n": 2**19 + 5, "k": 70})), "float16")
     tiling = operator.tiling(problem)
     launch = operator.plan(problem, tiling)
     program = unravel(launch.programs - 1, launch.grid)

@@ -19,6 +19,8 @@ from viz.source import source_html
 from viz.terms import CODE, TERMS, terms_html
 from viz.words import bytes_text, cell_text, grid_text, large, sample_text, seconds_text, value_text
 
+from .kinds import kind_of
+
 STYLES = [theme.style(dark, scale) for dark in (False, True) for scale in (1.0, 1.5)]
 EVERY_STYLE = pytest.mark.parametrize("style", STYLES, ids=["light", "light, large", "dark", "dark, large"])
 
@@ -170,7 +172,7 @@ def test_figures_of_any_size_stay_small(operator):
         "rows": {"rows": 2**20, "columns": 5000},
         "tiles": {"m": 2**15, "n": 2**15, "k": 512},
     }
-    problem = Problem(Numbers(sizes[operator.family]))
+    problem = Problem(Numbers(sizes[kind_of(operator)]))
     picture = draw(Request(operator.name, problem, operator.tiling(problem)), 3, limits=Limits(skipping=True))
     figures = [
         go.Figure(memory.map_figure(picture.memory, theme.style())),

@@ -179,7 +179,7 @@ def _texts(access: Lanes, states: list[str], style: Style) -> list[str]:
 
 
 def _hovers(number: int, access: Lanes, states: list[str], width: np.ndarray, itemsize: int) -> list[str]:
-    name = access.argument.removesuffix("_ptr")
+    name = access.name
     verb = "loads" if access.kind == "load" else "stores"
     return [
         _hover(number, access, at, state, int(size), name, verb, itemsize)
@@ -272,7 +272,7 @@ class Flattened:
 
 
 def _tile_hovers(access: Lanes, states: list[str], itemsize: int) -> list[str]:
-    name, verb = access.argument.removesuffix("_ptr"), "loads" if access.kind == "load" else "stores"
+    name, verb = access.name, "loads" if access.kind == "load" else "stores"
     found = []
     for at, state in enumerate(states):
         row, column = (place * size for place, size in zip(divmod(at, access.first.shape[1]), access.group, strict=True))

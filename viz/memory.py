@@ -69,7 +69,7 @@ def _name(memory: Memory) -> str:
     kind = {(True, False): "read", (False, True): "written", (True, True): "read, written"}.get(
         (bool(memory.read.any()), bool(memory.written.any())), "not touched"
     )
-    return f"<b>{memory.argument.removesuffix('_ptr')}</b><br>{kind}"
+    return f"<b>{memory.name}</b><br>{kind}"
 
 
 def _window_start(memory: Memory, chosen: int) -> int:
@@ -129,7 +129,7 @@ def _bars(
 
 
 def _hover(memory: Memory, at: int, itemsize: int) -> str:
-    cells, name = memory.cells, memory.argument.removesuffix("_ptr")
+    cells, name = memory.cells, memory.name
     element, owner = cells.start + at, int(cells.owner[at])
     place = f"[{element:,}]"
     if len(memory.shape) == 2 and memory.shape[1]:
@@ -167,7 +167,7 @@ def _ghost(memory: Memory, row: int, at: int, outside: bool, style: Style) -> di
         y=[row],
         fills=[OUT_OF_BOUNDS if outside else Fill("rgba(0,0,0,0)", style.muted)],
         texts=["<b>!</b>" if outside else ""],
-        hovers=[f"<b>past the end of {memory.argument.removesuffix('_ptr')}</b><br>{said}"],
+        hovers=[f"<b>past the end of {memory.name}</b><br>{said}"],
         custom=None,
         style=style,
     )
@@ -258,7 +258,7 @@ def _map(memory: Memory, x: str, y: str, style: Style) -> dict[str, Any]:
     colours = [style.masked, READ.colour, WRITTEN.colour]
     gap = 1 if z.size <= 1024 and z.shape[1] <= 32 else 0
     rows, columns = _extent(memory)
-    (tall, wide), name = z.shape, memory.argument.removesuffix("_ptr")
+    (tall, wide), name = z.shape, memory.name
     where = "row %{y:,}, column %{x:,}" if rows > 1 else "element %{x:,}"
     owned = "<br>programs %{customdata[0]:,} to %{customdata[1]:,}" if memory.owners else ""
     return {

@@ -79,7 +79,7 @@ def sample_text(sample: Sample, most: int = 8) -> str:
     pairs = zip(sample.values.tolist(), sample.defined.tolist(), strict=True)
     texts = [_lane_text(sample, value, known) for value, known in pairs]
     text = f"[{_shortened(texts, sample.shape, most)}]" if sample.shape else texts[0].replace("-", "−")
-    return f"{sample.argument.removesuffix('_ptr')} + {text}" if sample.argument else text
+    return f"{sample.name} + {text}" if sample.argument else text
 
 
 def _lane_text(sample: Sample, value: float, known: bool) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import sentence
 from ..launch import DTYPES
-from ..operator import Numbers, Problem
+from ..operator import Numbers, Operator, Problem
 from ..runtime.context import lost
 from .bring_up import older_triton
 from .failures import advice, known
@@ -31,8 +31,9 @@ REPEATS = 20
 WRONG = "The machine computes wrong results: run it again, and another card; see its memory errors, power supply and cooling."
 WRONG_INTERPRETER = "Triton's interpreter is at fault here, not a GPU: install Triton 3.6 or newer, and a NumPy that it knows."
 # Sizes that no block divides.
-SIZES = {"flat": {"n_elements": 1_000_003}, "rows": {"rows": 777, "columns": 1531}, "tiles": {"m": 511, "n": 769, "k": 1023}}
-SIZES_INTERPRETED = {"flat": {"n_elements": 1003}, "rows": {"rows": 5, "columns": 77}, "tiles": {"m": 33, "n": 17, "k": 40}}
+# Ragged in every dimension, by how many sizes an operator has.
+SIZES = ((1_000_003,), (777, 1531), (511, 769, 1023))
+SIZES_INTERPRETED = ((1003,), (5, 77), (33, 17, 40))
 
 
 def ragged(context: Context) -> Iterator[Result]:
@@ -80,7 +81,7 @@ def interpreted(context: Context) -> Iterator[Result]:
     yield from against_float64("cpu", SIZES_INTERPRETED)
 
 
-def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[Result]:
+def against_float64(device: str, sizes: Sequence[tuple[int, ...]]) -> Iterator[Result]:
     """A result an operator. What a Triton older than the app supports does not run is not measured."""
     from .. import operators as known_operators
     from ..runtime.request import Request
@@ -95,13 +96,23 @@ def against_float64(device: str, sizes: dict[str, dict[str, int]]) -> Iterator[R
         yield replace(here, said=f"these kernels are for another Triton: {sentence(error).text}", step=PAIR_STEP)
         return
     for operator in found.values():
-        problems = [Problem(Numbers(sizes[operator.family]), dtype) for dtype in DTYPES]
+        if operator.wrapper is None or operator.pytorch is None:
+            continue
+        problems = [Problem(ragged_sizes(operator, sizes), dtype) for dtype in DTYPES]
         try:
             yield one_operator([Request(operator.name, problem, operator.tiling(problem)) for problem in problems], device)
         except Exception as error:
             if lost():
                 raise
             yield _raised(operator.name, operator.title, error)
+
+
+def ragged_sizes(operator: Operator, sizes: Sequence[tuple[int, ...]]) -> Numbers:
+    """The sizes at which an operator is checked; one of more than three is checked at its start."""
+    given = next((values for values in sizes if len(values) == len(operator.sizes)), None)
+    if given is None:
+        return operator.start.sizes
+    return Numbers({size.name: value for size, value in zip(operator.sizes, given, strict=True)})
 
 
 def _raised(name: str, title: str, error: Exception) -> Result:

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .. import operators
+from .. import Operator, operators
 from ..measure import runs
+from ..measure.sweep import ALL_SIZES
 from ..measure.ways import directions_of
 from . import bench
 from .options import Parser
 
 FOLDER = Path(__file__).parents[1] / "recorded"
 DTYPES = ("float32", "bfloat16")
-SWEPT = {"flat": ("n_elements", "BLOCK_SIZE"), "rows": ("columns", "rows", "BLOCK_SIZE", "num_warps"), "tiles": ("m = n = k",)}
 
 
 def main(arguments: list[str]) -> int:
@@ -63,10 +63,18 @@ def wanted() -> Iterator[Wanted]:
             for direction in directions_of(operator):
                 yield Wanted(operator.name, dtype, direction)
     for dtype in DTYPES:
-        for place in range(max(map(len, SWEPT.values()))):
+        for place in range(max(len(swept(operator)) for operator in measured)):
             for operator in measured:
-                for axis in SWEPT[operator.family][place : place + 1]:
+                for axis in swept(operator)[place : place + 1]:
                     yield Wanted(operator.name, dtype, axis=axis)
+
+
+def swept(operator: Operator) -> tuple[str, ...]:
+    """The axes that are recorded of an operator: all sizes of a product together, of a vector its length and block."""
+    if operator.product:
+        return (ALL_SIZES,)
+    sizes = tuple(size.name for size in reversed(operator.sizes))
+    return (*sizes, *operator.extents[:1], *(("num_warps",) if len(sizes) > 1 else ()))
 
 
 def recorded(one: Wanted, folder: Path) -> bool:

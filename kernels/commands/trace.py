@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import TaskError, in_sentences, joined
 from ..language import MISSING
 from ..launch import Launch
 from ..operator import MAX_PROGRAMS, id_refusal
@@ -29,7 +30,10 @@ DRAWN_LANES = 16
 
 
 def main(arguments: list[str]) -> int:
-    """Traces the programs, asks the compiler meanwhile, and prints a drawing or one JSON object."""
+    """Traces the programs, asks the compiler meanwhile, and prints a drawing or one JSON object.
+
+    Exit code 1, after one sentence, where the kernel cannot be traced.
+    """
     parser, operator = parser_for("trace", arguments, __doc__ or "")
     add_target(parser)
     parser.add_argument("--program", action="append", metavar="P", help="1, or 1,0,0; may be repeated; without it the first")
@@ -42,7 +46,13 @@ def main(arguments: list[str]) -> int:
     programs = [_program(parser, text, launch) for text in given.program or ["0"]] if launch.programs else []
     if launch.programs:
         compiling = _ask_compiler(request, given.target)
-        accesses = _traced(launch, programs, request.seed)
+        try:
+            with in_sentences():
+                accesses = _traced(launch, programs, request.seed)
+        except TaskError as error:
+            compiling.kill()
+            print(f"python -m kernels trace: {joined(str(error))}", file=sys.stderr)
+            return 1
         found = _answer(compiling)
     else:
         accesses, target = (), target_from(parser, given.target)

@@ -41,9 +41,14 @@ def fits(request: Request, target: Target) -> tuple[Fit, ...]:
     return tuple(found)
 
 
+def extents(request: Request) -> dict[str, int]:
+    """The lengths of the request's blocks by name."""
+    return {name: request.tiling[name] for name in request.description.extents}
+
+
 def elements(request: Request, target: Target) -> float:
     """Elements of the largest tile for each thread: of one block length, or of the two longest."""
-    blocks = sorted(value for name, value in request.tiling.blocks.items() if name.startswith("BLOCK"))
+    blocks = sorted(extents(request).values())
     return prod(blocks[-2:]) / (max(request.tiling.num_warps, 1) * target.warp_size)
 
 
@@ -75,14 +80,14 @@ def _neighbours(request: Request, target: Target) -> Iterator[tuple[str, Request
 def lighter(request: Request, target: Target) -> Request:
     """The request with its longest block halved until its threads have few enough elements."""
     while elements(request, target) > PER_THREAD:
-        blocks = {name: value for name, value in request.tiling.blocks.items() if name.startswith("BLOCK")}
+        blocks = extents(request)
         longest = max(blocks, key=lambda name: blocks[name])
         request = request.with_blocks(**{longest: blocks[longest] // 2})
     return request
 
 
 def _values(request: Request) -> dict[str, int]:
-    blocks = {name: value for name, value in request.tiling.blocks.items() if name.startswith("BLOCK")}
+    blocks = extents(request)
     return {**blocks, "num_warps": request.tiling.num_warps}
 
 

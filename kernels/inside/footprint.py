@@ -62,7 +62,7 @@ def tiles_in_order(request: Request) -> np.ndarray:
     n = request.problem["n"]
     row, column = np.divmod(np.arange(down.programs * across.programs), max(across.programs, 1))
     element = row * down.lanes * n + column * across.lanes
-    numbers = operator.owner(request.problem, request.tiling, "c_ptr", element)
+    numbers = operator.owner(request.problem, request.tiling, operator.product.c, element)
     return np.stack((row, column), axis=1)[np.argsort(numbers)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..launch import Launch
+from ..launch import Launch, short
 from .held import held
 from .stages import Stages
 from .widths import widths
@@ -25,9 +25,9 @@ def loaded(stages: Stages, launch: Launch) -> dict[str, int]:
     for tensor in held(stages.texts["ttgir"], launch):
         width = next(iter(by_place.get((tensor.line, tensor.kind), ())), 0)
         if width and tensor.kind in ("load", "copy") and tensor.argument in launch.tensors:
-            name = tensor.argument.removesuffix("_ptr")
+            name = short(tensor.argument)
             found[name] = min(width, found.get(name, width))
-    return {name: found[name] for name in (one.removesuffix("_ptr") for one in launch.tensors) if name in found}
+    return {name: found[name] for name in (short(one) for one in launch.tensors) if name in found}
 
 
 def grouped(by_argument: Mapping[str, int]) -> dict[int, list[str]]:

@@ -108,7 +108,7 @@ def _others(request: Request) -> Iterator[tuple[str, Request]]:
             sizes = Numbers(problem.sizes, {name: value})
             yield f"{name} = {value:,}", replace(request, problem=replace(problem, sizes=sizes))
     for block, value in tiling.blocks.items():
-        if block.startswith("BLOCK") and value > 1:
+        if block in request.description.extents and value > 1:
             yield f"{block} = {value // 2:,}", request.with_blocks(**{block: value // 2})
             break
     warps = 8 if tiling.num_warps == 4 else 4

@@ -18,6 +18,7 @@ class Launch:
     grid      -- programs along x, y and z
     arguments -- the run-time arguments in the order of the signature: tensors, descriptors, numbers, None, tuples of them
     constants -- the compile-time ones; a TypeName stands for a type of `triton.language`
+    blocks    -- the names of those that are lengths of blocks, where they are known; the two largest make a tile
     """
 
     kernel: Any
@@ -26,6 +27,7 @@ class Launch:
     constants: Mapping[str, Any]
     num_warps: int = 4
     num_stages: int = 3
+    blocks: tuple[str, ...] = ()
 
     @property
     def programs(self) -> int:
@@ -43,6 +45,11 @@ class Launch:
     def with_constants(self, **constants: Any) -> Launch:
         """The same launch with other compile-time constants."""
         return replace(self, constants={**self.constants, **constants})
+
+
+def short(argument: str) -> str:
+    """An argument's name as people read it: without the `_ptr` that many kernels end a pointer's name in."""
+    return argument.removesuffix("_ptr")
 
 
 def tensors_of(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:

@@ -22,7 +22,7 @@ def needed_bytes(request: Request, direction: str) -> int:
     largest = max(tensor.numel for tensor in wanted.launch().tensors.values())
     traffic = ways.traffic(request, direction if direction != "module" else "both")
     steps = [step.written for step in traffic.unfused] if traffic and traffic.unfused is not None else [tensors]
-    compared = min(largest, CHUNK if request.description.family != "tiles" and direction != "module" else largest)
+    compared = min(largest, CHUNK if request.description.rowwise and direction != "module" else largest)
     return tensors + sum(steps) + 8 * compared * (len(steps) + 3) + sum(step.moved for step in traffic.fused) + FIXED
 
 

@@ -28,7 +28,7 @@ ALL_SIZES = "m = n = k"
 def axes(request: Request) -> tuple[str, ...]:
     """What can be swept: any size, any block, the warps."""
     operator = request.description
-    square = (ALL_SIZES,) if operator.family == "tiles" else ()
+    square = (ALL_SIZES,) if operator.product else ()
     return (*square, *(size.name for size in operator.sizes), *(block.name for block in operator.blocks), "num_warps")
 
 

@@ -69,7 +69,7 @@ def binding(timed: Timed, point: Point, roofs: Roofs) -> Binding | None:
 
 def compute_dtype(point: Point) -> str:
     """Whose rate bounds the arithmetic: a matrix product's is that of its dtype, all else is computed in float32."""
-    return point.dtype if point.request.description.family == "tiles" else "float32"
+    return point.dtype if point.request.description.product else "float32"
 
 
 def launch_bound(timed: Timed, point: Point, roofs: Roofs) -> bool:

@@ -88,7 +88,7 @@ def _slices(
     """
     first = next(iter(inputs.values()))
     row = prod(first.shape[1:])
-    if request.description.family not in ("flat", "rows"):
+    if not request.description.rowwise:
         yield 0, dict(inputs), dict(outputs)
         return
     step = max(CHUNK // max(row, 1), 1)

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from ..launch import ITEMSIZE, Launch
+from ..launch import ITEMSIZE, Launch, short
 from ..operator import Axis
 from .records import Access, linear
 from .what_ifs import in_one_row
@@ -40,7 +40,7 @@ def _outside(number: int, accesses: list[Access], launch: Launch) -> Iterator[st
     kind, argument = accesses[0].kind, accesses[0].argument
     tensor = launch.tensors[argument]
     offsets = np.unique(np.concatenate([access.offsets[access.out_of_bounds] for access in accesses]))
-    size, name = ITEMSIZE[tensor.dtype], argument.removesuffix("_ptr")
+    size, name = ITEMSIZE[tensor.dtype], short(argument)
     past, before = offsets[offsets >= 0], offsets[offsets < 0]
     verb = "writes" if kind == "store" else "reads"
     if past.size:
@@ -58,7 +58,7 @@ def _strayed(number: int, accesses: list[Access], owner: Callable[[str, int], in
     offsets = np.unique(np.concatenate([access.offsets[flag] for access, flag in zip(accesses, flags, strict=True)]))
     if not offsets.size:
         return
-    name, verb = argument.removesuffix("_ptr"), "writes" if kind == "store" else "reads"
+    name, verb = short(argument), "writes" if kind == "store" else "reads"
     owners = sorted({owner(argument, int(offset)) for offset in offsets[:64]} - {None, number})
     whose = f" that belong to program {owners[0]:,}" if owners else ", its own too"
     first, last = int(offsets[0]), int(offsets[-1])

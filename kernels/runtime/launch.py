@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..arguments import adjustments, interpreted
-from ..launch import Launch
+from ..arguments import adjustments, interpreted, run
+from ..launch import Launch, Tensor, short
 from ..operator import Numbers
 from ..values import torch_values
 from .compare import Difference, differences
@@ -84,12 +84,18 @@ def launch_once(request: Request, device: str, progress: Callable[[int, int], No
 
     operator, launch = request.description, request.launch()
     _refuse_too_large(launch, device)
-    inputs = prepared(request, launch, device)
+    inputs = prepared(request, launch, device) if operator.wrapper else {}
     slow = interpreted(launch.kernel)
     with _compile_times() as times, _reported(launch.programs, progress if slow else None):
-        given = operator.wrapper(**inputs, **operator.values(request.problem), tiling=request.tiling)
-    outputs = dict(zip(operator.outputs, given if isinstance(given, tuple) else (given,), strict=True))
+        if operator.wrapper:
+            given = operator.wrapper(**inputs, **operator.values(request.problem), tiling=request.tiling)
+            outputs = dict(zip(operator.outputs, given if isinstance(given, tuple) else (given,), strict=True))
+        else:
+            outputs = launched_alone(launch, request.seed, device)
     notes = adjustments(inputs)
+    compared = operator.wrapper is not None and operator.pytorch is not None
+    if not compared:
+        notes.append("Nothing to compare with: the operator has no `wrapper` and `pytorch` of one computation.")
     if slow and request.problem.dtype == "bfloat16":
         notes.append("Triton's interpreter has no bfloat16: computed in float32, rounded to bfloat16 when stored.")
     return Result(
@@ -98,7 +104,7 @@ def launch_once(request: Request, device: str, progress: Callable[[int, int], No
         grid=launch.grid,
         blocks=dict(request.tiling.blocks),
         printed={name: _printed(tensor) for name, tensor in outputs.items()},
-        differences=differences(request, inputs, outputs),
+        differences=differences(request, inputs, outputs) if compared else (),
         notes=tuple(notes),
         compile_seconds=sum(seconds for seconds, _ in times) if times else None,
         from_cache=bool(times) and all(cached for _, cached in times),
@@ -110,11 +116,32 @@ def prepared(request: Request, launch: Launch, device: str) -> dict[str, torch.T
     """The inputs by the wrapper's names, the first laid out in memory as the request wants it."""
     first = first_input(launch)
     return {
-        name.removesuffix("_ptr"): laid_out(values, request.layout if name == first else "contiguous")
+        short(name): laid_out(values, request.layout if name == first else "contiguous")
         for name, tensor in launch.tensors.items()
         if tensor.filling is not None
         for values in [torch_values(tensor, request.seed, device)]
     }
+
+
+def launched_alone(launch: Launch, seed: int, device: str) -> dict[str, torch.Tensor]:
+    """Launches a kernel that has no wrapper on tensors laid out as its launch says; its outputs, or all where it has none."""
+    tensors = {name: _view(tensor, seed, device) for name, tensor in launch.tensors.items()}
+    run(launch, **tensors)
+    outputs = {name: tensors[name] for name, tensor in launch.tensors.items() if tensor.is_output}
+    return outputs or tensors
+
+
+def _view(tensor: Tensor, seed: int, device: str) -> torch.Tensor:
+    """The tensor in a storage of its own, with its strides, offset and values."""
+    import torch
+
+    storage = torch.zeros(max(tensor.extent, 1), dtype=getattr(torch, tensor.dtype), device=device)
+    view = storage.as_strided(tensor.shape, tensor.steps, tensor.offset)
+    if tensor.data is not None:
+        view.copy_(torch.as_tensor(tensor.data, device=device).view(tensor.shape))
+    elif tensor.filling is not None:
+        view.copy_(torch_values(tensor, seed, device))
+    return view
 
 
 def laid_out(values: torch.Tensor, layout: str) -> torch.Tensor:

@@ -17,15 +17,15 @@ def legal_values(name: str, value: int, target: Target) -> tuple[int, ...]:
 
 
 def illegal(blocks: Mapping[str, int], num_warps: int, target: Target) -> dict[str, tuple[int, ...]]:
-    """The block sizes and num_warps that Triton or the target does not take, by name, each with the nearest that it does."""
-    given = {**{name: value for name, value in blocks.items() if name.startswith("BLOCK")}, "num_warps": num_warps}
+    """The lengths of blocks and num_warps that Triton or the target does not take, each with the nearest that it does."""
+    given = {**blocks, "num_warps": num_warps}
     nearest = {name: legal_values(name, value, target) for name, value in given.items()}
     return {name: nearest[name] for name, value in given.items() if value not in nearest[name]}
 
 
 def lanes_held(launch: Launch) -> int:
     """The most lanes that one tensor of a program has: a block, or a tile of two; 0 where a block is below 1."""
-    blocks = sorted(value for name, value in launch.constants.items() if name.startswith("BLOCK") and isinstance(value, int))
+    blocks = sorted(launch.constants[name] for name in launch.blocks if name in launch.constants)
     return prod(blocks[-2:]) if min(blocks, default=1) > 0 else 0
 
 

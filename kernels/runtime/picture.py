@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ..launch import Tensor
+from ..launch import Tensor, short
 from .memory import is_undefined
 from .records import Access, Program, Step, Turn, Variable, linear
 
@@ -51,6 +51,11 @@ class Lanes:
     def lanes(self) -> int:
         return prod(self.shape)
 
+    @property
+    def name(self) -> str:
+        """The argument as people read it."""
+        return short(self.argument)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -62,6 +67,11 @@ class Sample:
     index: np.ndarray
     values: np.ndarray
     defined: np.ndarray
+
+    @property
+    def name(self) -> str:
+        """The argument that a pointer leads into, as people read it; nothing for other variables."""
+        return short(self.argument or "")
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,11 @@ class Memory:
     read: np.ndarray
     written: np.ndarray
     owners: tuple[np.ndarray, np.ndarray] | None
+
+    @property
+    def name(self) -> str:
+        """The argument as people read it."""
+        return short(self.argument)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ class Request:
 
     def launch(self) -> Launch:
         """The launch, with what the what-if changes of it and the values that the layout leaves."""
-        launch = self.description.plan(self.problem, self.tiling, self.divide)
+        operator = self.description
+        launch = replace(operator.plan(self.problem, self.tiling, self.divide), blocks=operator.extents)
         if self.what_if == "int32":
             launch = launch.with_constants(OFFSET_TYPE=TypeName("int32"))
         return _broadcast(launch) if self.layout == "broadcast" else launch
@@ -88,14 +89,25 @@ def first_input(launch: Launch) -> str:
     return next(name for name, tensor in launch.tensors.items() if tensor.filling is not None)
 
 
+def is_of_vectors(operator: Operator) -> bool:
+    """Whether the operator's first input is a vector: it has no transpose, and one stride."""
+    start = operator.start
+    problem = Problem(start.sizes, start.dtype)
+    tensors = operator.plan(problem, operator.tiling(problem)).tensors.values()
+    first = next((tensor for tensor in tensors if not tensor.is_output), None)
+    return first is not None and len(first.shape) == 1
+
+
 def possible_layouts(operator: Operator) -> tuple[str, ...]:
     """The layouts that the operator's first input can have: a vector has no transpose."""
-    return tuple(name for name in LAYOUTS if name != "transposed" or operator.family != "flat")
+    if operator.wrapper is None:  # the kernel itself is launched, and strides are part of its launch
+        return tuple(LAYOUTS)[:1]
+    return tuple(name for name in LAYOUTS if name != "transposed" or not is_of_vectors(operator))
 
 
 def known_what_ifs(operator: Operator) -> tuple[str, ...]:
     """The what-ifs that the operator can have, at some sizes: a stride is that of a vector, a matrix has two."""
-    return tuple(name for name in WHAT_IFS if name != "stride" or operator.family == "flat")
+    return tuple(name for name in WHAT_IFS if name != "stride" or is_of_vectors(operator))
 
 
 def possible_what_ifs(request: Request) -> tuple[str, ...]:
@@ -106,7 +118,7 @@ def possible_what_ifs(request: Request) -> tuple[str, ...]:
     if replace(plain, what_if="floor_grid").launch().grid != launch.grid:
         found.append("floor_grid")
     found.append("other")
-    if request.description.family == "flat":
+    if is_of_vectors(request.description):
         found.append("stride")
     if launch.constants.get("OFFSET_TYPE") == "int64":
         found.append("int32")

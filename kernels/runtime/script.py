@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 
-from ..launch import Filling, Launch, Tensor
+from ..launch import Filling, Launch, Tensor, short
 from ..operator import Operator
 from ..values import UNIT
 from .request import Request
@@ -99,7 +99,7 @@ def _filled(tensor: Tensor) -> str:
 
 
 def _short(name: str) -> str:
-    return name.removesuffix("_ptr")
+    return short(name)
 
 
 def _call(launch: Launch) -> str:

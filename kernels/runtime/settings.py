@@ -8,9 +8,9 @@ from decimal import Decimal, InvalidOperation
 from math import isfinite, prod
 
 from .. import find, operators
-from ..launch import DTYPES
+from ..launch import DTYPES, short
 from ..operator import MAX_ELEMENTS, Numbers, Operator, Parameter, Preset, Problem, Size, Tiling
-from .request import LAYOUTS, Request, known_what_ifs, possible_layouts
+from .request import LAYOUTS, Request, is_of_vectors, known_what_ifs, possible_layouts
 
 DEFAULT_OPERATOR = "vector_add"
 BLOCK_MAXIMUM = 2**31 - 1
@@ -100,7 +100,7 @@ def block_size(block: Size, rule: int) -> Size:
 
     A block of no lanes has no picture: a loop would stand still in it.
     """
-    least = 1 if block.name.startswith("BLOCK") else block.minimum
+    least = 1 if block.extent else block.minimum
     return replace(block, default=rule, minimum=least, maximum=min(block.maximum, BLOCK_MAXIMUM))
 
 
@@ -150,16 +150,16 @@ class _Corrected:
         return default
 
     def element(self, request: Request) -> tuple[str, int] | None:
-        """`output:6` as ("output_ptr", 6)."""
+        """`output:6` as an argument of the launch, by its name or the name that people read, and its element."""
         text = self.raw.get("element")
         if text is None:
             return None
         name, _, number = text.partition(":")
         tensors = request.launch().tensors
-        tensor, place = tensors.get(f"{name}_ptr"), digits(number)
-        if tensor is not None and place is not None and place < tensor.numel:
-            return f"{name}_ptr", place
-        names = ", ".join(name.removesuffix("_ptr") for name in tensors)
+        argument, place = next((one for one in tensors if name in (one, short(one))), None), digits(number)
+        if argument is not None and place is not None and place < tensors[argument].numel:
+            return argument, place
+        names = ", ".join(short(name) for name in tensors)
         self.notices.append(
             f"element: {text[:24]!r} is not an element of {names}, like {names.partition(',')[0]}:0; none is used."
         )
@@ -192,7 +192,8 @@ def corrected(
     read = _Corrected(raw)
     read.known.update(known)
     operator = find(read.choice("operator", tuple(operators()), DEFAULT_OPERATOR))
-    if operator.family == "flat" and "n" in raw:
+    names = {size.name for size in (*operator.sizes, *operator.blocks)}
+    if "n" not in names and SHORT["n"] in names:
         read.raw = raw = {SHORT.get(name, name): value for name, value in raw.items()}
     first = start(operator) if start else operator.start
     named = any(size.name in raw for size in operator.sizes)
@@ -225,9 +226,9 @@ def corrected(
 def telling(request: Request, programs: int) -> int:
     """The program that is shown at first: of a ragged vector the last, which shows what a mask is for."""
     operator = request.description
-    if operator.family != "flat" or not operator.axes or not programs:
+    if not operator.axes or not programs or not is_of_vectors(operator):
         return 0
-    (axis,) = operator.axes(request.problem, request.tiling)
+    axis, *_ = operator.axes(request.problem, request.tiling)
     return programs - 1 if axis.last < axis.lanes else 0
 
 
@@ -272,7 +273,7 @@ def link(settings: Settings, start: Callable[[Operator], Preset] | None = None) 
     }
     texts |= {name: str(value) for name, (value, default) in defaults.items() if value != default}
     if settings.element:
-        texts["element"] = f"{settings.element[0].removesuffix('_ptr')}:{settings.element[1]}"
+        texts["element"] = f"{short(settings.element[0])}:{settings.element[1]}"
     if request.what_if == "other":
         texts["other"] = repr(request.other)
     return texts

@@ -53,6 +53,8 @@ def moved_bytes(request: Request) -> int | None:
     if what_if == "floor_grid":
         reached = {size.name: axis.total for size, axis in zip(operator.sizes, axes_of(request), strict=False)}
         problem = replace(problem, sizes=Numbers(problem.sizes, reached))
+    if operator.traffic is None:
+        return None
     return sum(step.moved for step in operator.traffic(problem, request.tiling).fused)
 
 
@@ -100,7 +102,17 @@ def story(request: Request) -> str:
         if lanes == live:
             return "Without masks every lane loads and stores; here every lane has an element anyway."
         return f"Without masks every lane loads and stores, also the **{lanes - live:,}** of **{lanes:,}** without an element."
-    return operator.story(request.problem, request.tiling) if operator.story else operator.idea
+    return operator.story(request.problem, request.tiling) if operator.story else _plain_story(request)
+
+
+def _plain_story(request: Request) -> str:
+    """The launch in one sentence where the operator has none: its sizes, and the grid that they make."""
+    launch = request.launch()
+    sizes = ", ".join(f"{name} **{value:,}**" for name, value in request.problem.sizes.items())
+    if not launch.programs:
+        return f"{sizes}: **0** programs, nothing to launch."
+    grid = " × ".join(f"{programs:,}" for programs in launch.grid)
+    return f"{sizes}: a grid of {grid}, **{launch.programs:,}** program{'' if launch.programs == 1 else 's'}."
 
 
 def _blocks(request: Request) -> list[tuple[str, int]]:

@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from ..launch import short
 from ..operator import Step
 from ..runtime.launch import laid_out
 from ..runtime.request import Request, first_input
@@ -44,7 +45,7 @@ def _inputs(request: Request) -> Mapping[str, torch.Tensor]:
     launch = request.launch()
     first = first_input(launch)
     return {
-        name.removesuffix("_ptr"): laid_out(
+        short(name): laid_out(
             torch.empty(tensor.shape, dtype=getattr(torch, tensor.dtype), device="meta"),
             request.layout if name == first else "contiguous",
         )

@@ -9,7 +9,7 @@ from kernels.language import MISSING
 from kernels.operator import Numbers
 from kernels.runtime.jobs import picture_job
 from kernels.runtime.records import Limits
-from kernels.runtime.request import Request
+from kernels.runtime.request import Request, is_of_vectors
 from pages import _shell
 from pages._html import Markup
 from pages._kept import kept
@@ -23,14 +23,15 @@ SECONDS = 8.0
 def small(request: Request) -> Request:
     """The same launch with so few programs that all of them can be traced: the rows or tiles are as long as before."""
     sizes, blocks = dict(request.problem.sizes), request.tiling.blocks
-    family = request.description.family
-    if family == "rows":
-        sizes["rows"] = min(sizes["rows"], ROWS)
-    elif family == "tiles":
+    operator = request.description
+    if operator.product:
         turns = TURNS * blocks["BLOCK_K"]
         sizes |= {"m": min(sizes["m"], blocks["BLOCK_M"]), "n": min(sizes["n"], blocks["BLOCK_N"]), "k": min(sizes["k"], turns)}
+    elif is_of_vectors(operator):
+        sizes = {name: min(value, ROWS * blocks[operator.extents[0]] - 1) for name, value in sizes.items()}
     else:
-        sizes = {name: min(value, ROWS * blocks["BLOCK_SIZE"] - 1) for name, value in sizes.items()}
+        first = next(iter(sizes))
+        sizes[first] = min(sizes[first], ROWS)
     return replace(request, problem=replace(request.problem, sizes=Numbers(sizes)))
 
 

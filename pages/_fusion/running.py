@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from kernels.inside.fits import extents
 from kernels.language import MISSING
 from kernels.measure import counters, memory, runs, sweep, ways
 from kernels.measure.campaign import Campaign
@@ -65,7 +66,7 @@ def refusals(comparison: Comparison) -> list[str]:
     found = [
         f"{name} {given[name]:,} is refused: {target.name} and Triton take powers of two, the nearest "
         f"{' or '.join(f'**{option:,}**' for option in options)}."
-        for name, options in illegal(tiling.blocks, tiling.num_warps, target).items()
+        for name, options in illegal(extents(request), tiling.num_warps, target).items()
     ]
     beyond = refusal(ways.request_of(request, comparison.direction).launch(), target)
     return found or ([beyond] if beyond else [])

@@ -70,7 +70,7 @@ def _unit_words(run: Run, unit: str) -> str:
 
 
 def _tiles(run: Run) -> bool:
-    return run.points[0].request.description.family == "tiles"
+    return run.points[0].request.description.product is not None
 
 
 def _figure(comparison: Comparison, run: Run, axis: str, unit: str, style: Style) -> None:

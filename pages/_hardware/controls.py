@@ -7,7 +7,7 @@ import streamlit as st
 from kernels import operators
 from kernels.inside.examples import EXAMPLES
 from kernels.runtime.settings import NUM_WARPS
-from pages._controls import blocks_of, dtype, number, parameters, sizes_of
+from pages._controls import blocks_of, dtype, left_out, number, parameters, sizes_of
 
 from .state import KEPT, SHOWN, Shown, gpu_names, state
 
@@ -39,6 +39,7 @@ def _operator(shown: Shown) -> None:
 
     index = names.index(shown.request.operator)
     st.selectbox("Operator", names, index=index, key=key, on_change=chosen, format_func=titles.get)
+    left_out()
 
 
 def _sizes(shown: Shown) -> None:

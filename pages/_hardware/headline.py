@@ -9,6 +9,7 @@ from kernels.inside.facts import Chip
 from kernels.inside.layouts import owners, understood
 from kernels.inside.occupancy import LIMITS, Occupancy, Waves, occupancy
 from kernels.language import triton
+from kernels.launch import short
 from pages import _parts
 from pages._parts import fact, facts
 from viz.hardware_terms import TERMS
@@ -63,7 +64,7 @@ def _story(shown: Shown, chip: Chip, analysis: Analysis) -> str:
 
 
 def _short(argument: str) -> str:
-    return argument.removesuffix("_ptr")
+    return short(argument)
 
 
 def _places(many: str, programs: int, chip: Chip, found: Waves | None) -> str:

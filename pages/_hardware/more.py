@@ -24,7 +24,7 @@ def tabs(shown: Shown, chip: Chip, analysis: Analysis, style: Style, *, machine_
     }
     if machine_above:
         del draws["The GPU"]
-    if shown.request.description.family == "tiles":
+    if shown.request.description.product:
         draws = {"Which tiles run together": lambda: footprint.draw(shown, chip, analysis, style), **draws}
     opened = st.tabs(list(draws), on_change="rerun", key="hardware.tabs")
     for draw, tab in zip(draws.values(), opened, strict=True):

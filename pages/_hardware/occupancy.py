@@ -12,7 +12,7 @@ from kernels.inside.hardware_jobs import variants_job
 from kernels.inside.occupancy import LIMITS
 from kernels.runtime.background import Background
 from kernels.runtime.device import Target
-from kernels.runtime.request import Request
+from kernels.runtime.request import Request, is_of_vectors
 from pages import _shell
 from pages._html import caption
 from pages._parts import chart, say, title
@@ -24,7 +24,7 @@ from .headline import fits, waves
 from .state import Shown
 
 WARPS = (1, 2, 4, 8, 16, 32)
-BLOCKS = {"flat": (128, 256, 512, 1024, 2048, 4096, 8192), "tiles": (16, 32, 64, 128, 256)}
+LENGTHS, SIDES = (128, 256, 512, 1024, 2048, 4096, 8192), (16, 32, 64, 128, 256)
 POLL, SECONDS = 0.4, 180
 NAMES = {"warps": "warps", "registers": "registers", "shared": "shared memory", "blocks": "programs"}
 
@@ -64,9 +64,9 @@ def choices(request: Request) -> dict[str, dict[int, Request]]:
             warps: replace(request, tiling=replace(tiling, num_warps=warps)) for warps in sorted({*WARPS, tiling.num_warps})
         }
     }
-    name = next(iter(tiling.blocks))
-    sizes = BLOCKS.get(request.description.family)
-    if sizes:
+    operator = request.description
+    sizes = SIDES if operator.product else LENGTHS if is_of_vectors(operator) else ()
+    for name in operator.extents[:1] if sizes else ():
         found[name] = {size: request.with_blocks(**{name: size}) for size in sorted({*sizes, tiling.blocks[name]})}
     return found
 

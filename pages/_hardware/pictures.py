@@ -10,6 +10,7 @@ from kernels.inside.facts import Chip
 from kernels.inside.held import Held
 from kernels.inside.layouts import Owners, owners, understood
 from kernels.inside.threads import Read
+from kernels.launch import short
 from pages._html import Markup, joined, show
 from pages._parts import chart, say, title
 from viz import hardware_owners, hardware_schedule
@@ -31,7 +32,7 @@ def tensor_of(shown: Shown, analysis: Analysis) -> Held | None:
 
 
 def _named(one: Held) -> str:
-    return f"{VERBS[one.kind]} {one.argument.removesuffix('_ptr')}, line {one.line or '-'}"
+    return f"{VERBS[one.kind]} {short(one.argument)}, line {one.line or '-'}"
 
 
 def who_owns(shown: Shown, analysis: Analysis, style: Style) -> None:

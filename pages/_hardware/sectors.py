@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
-from kernels.errors import TaskError
+from kernels.errors import TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.asked import Asked
 from kernels.inside.hardware_jobs import counts_job
@@ -14,7 +15,7 @@ from kernels.inside.held import Held
 from kernels.inside.layouts import understood
 from kernels.inside.sector_counters import Counts
 from kernels.inside.sectors import Touched, patterns, touched
-from kernels.launch import ITEMSIZE
+from kernels.launch import ITEMSIZE, short
 from kernels.operator import Numbers
 from kernels.runtime.background import Background
 from kernels.runtime.device import Gpu
@@ -40,16 +41,17 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
         return
     launch = shown.request.launch()
     try:
-        access = look.access(f"{shown.request!r} {tensor}", shown.request, 0, tensor) if launch.programs else None
+        found = look.accesses(shown.request) if launch.programs else {}
     except TaskError as error:
-        say(str(error), "fault")
+        say(escape(f"Not traced, so no addresses are known: {joined(str(error))}"))
         return
+    access = found.get(("store" if tensor.kind == "store" else "load", tensor.argument))
     if access is None:
         say("Program 0 does not come to this access: there is nothing to show.")
         return
-    memory = launch.tensors[access.argument]
+    memory = launch.tensors[tensor.argument]
     width = analysis.width(tensor) or ITEMSIZE[memory.dtype]
-    ways = {name: touched(access.offsets, access.mask, memory, tensor, width, name) for name in patterns(memory)}
+    ways = {name: touched(access, memory, tensor, width, name) for name in patterns(memory)}
     pattern = shown.pattern if shown.pattern in ways else "launched"
     one = ways[pattern]
     left, right = st.columns([1.45, 1], gap="medium")
@@ -65,7 +67,7 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
 def _warp(shown: Shown, one: Touched, tensor: Held, style: Style) -> None:
     warps = one.addresses.shape[0]
     warp = min(shown.warp, warps - 1)
-    name = tensor.argument.removesuffix("_ptr")
+    name = short(tensor.argument)
     title(f"What warp {warp} of program 0 asks of {name}", "a square is a sector of 32 bytes, a frame a line of 128")
     key = f"{state.key('warp')}.{warps}"
     if warps > 1:
@@ -180,7 +182,7 @@ def _compared(found: Counts, request: Request, analysis: Analysis) -> str:
     try:
         model = look.asked_for(f"{request!r} {analysis.target}", request, tensors)
     except TaskError as error:
-        model = Asked(why_not=str(error))
+        model = Asked(why_not=escape(joined(str(error))))
     parts = []
     for kind, counted in (("load", found.load_sectors), ("store", found.store_sectors)):
         told: Touched | None = getattr(model, kind)

@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from kernels.language import triton
+from kernels.launch import short
 from kernels.runtime.masked import replaced, unfilled
 from kernels.runtime.picture import Picture
 from kernels.runtime.records import linear
@@ -55,8 +56,7 @@ def _remarks(settings: Settings) -> list[str]:
     if request.layout != "contiguous":
         name = first_input(launch)
         size = bytes_text(launch.tensors[name].nbytes)
-        short = name.removesuffix("_ptr")
-        laid = f"{short} is {LAYOUTS[request.layout]}"
+        laid = f"{short(name)} is {LAYOUTS[request.layout]}"
         found.append(f"{laid}: the wrapper copies it first, {size} more each way; the kernel gets the copy.")
     if request.problem.dtype == "bfloat16":
         found.append(
@@ -95,9 +95,12 @@ def _facts(settings: Settings, picture: Picture) -> list[Fact]:
     shown = [("grid", grid_text(picture.grid), "", "formula", "")]
     if request.description.axes:
         shown.append(_masked(request))
-    if not request.description.traffic:
-        return shown
     counted = sum(picture.counted) if picture.counted else None
+    if not request.description.traffic and counted is None:
+        return [
+            *shown,
+            ("bytes moved", "-", "", "", "Counted where all programs are traced; without `traffic` no formula tells."),
+        ]
     moved = moved_bytes(request) if counted is None else counted
     if moved is None:
         return [*shown, ("bytes moved", "-", "", "", UNCOUNTED[request.what_if])]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from kernels.launch import short
 from kernels.runtime.picture import Picture
 from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
 from kernels.runtime.what_ifs import lanes_of_launch
 from pages import _panel
 from pages._gpus import gpus
-from pages._parts import chart, title
+from pages._parts import chart, missing, say, title
 from viz import cost, fold
 from viz.terms import terms_html
 from viz.theme import Style
@@ -48,6 +49,9 @@ def tabs(settings: Settings, picture: Picture, style: Style) -> None:
 
 def _costs(settings: Settings, style: Style) -> None:
     request, operator = settings.request, settings.request.description
+    if operator.axes is None:
+        say(missing(operator, "axes", "the lanes that other blocks would waste"))
+        return
     found = gpus()
     units = found[0].multiprocessors if found else None
     choices = [(label, one.launch().programs, _masked(one)) for label, one in _choices(request)]
@@ -61,22 +65,19 @@ def _costs(settings: Settings, style: Style) -> None:
         one = "program" if programs == 1 else "programs"
         used = f"at most **{programs:,}** of {known} multiprocessors"
         st.markdown(f"**{programs:,}** {one} can use {used}; the others have nothing to do.")
-    if operator.family == "rows":
-        columns, block = request.problem["columns"], request.tiling["BLOCK_SIZE"]
-        lanes = -(-columns // block) * block if block else 0
+    axes = operator.axes(request.problem, request.tiling)
+    if operator.rowwise and len(axes) == 1 and axes[0].last == axes[0].live and request.problem.sizes.get("columns"):
+        columns, lanes = request.problem["columns"], axes[0].lanes
         idle = f"**{lanes - columns:,}** of each program's lanes never hold an element"
         st.markdown(f"A row of **{columns:,}** is padded to **{lanes:,}** lanes: {idle}.")
 
 
 def _choices(request: Request) -> list[tuple[str, Request]]:
     """Labelled requests with other blocks; the one at hand among them."""
-    if request.description.family == "tiles":
-        sides = sorted({16, 32, 64, 128, 256})
-        found = [(f"{side} × {side}", request.with_blocks(BLOCK_M=side, BLOCK_N=side)) for side in sides]
-        own = (f"{request.tiling['BLOCK_M']:,} × {request.tiling['BLOCK_N']:,}", request)
-    else:
-        found = [(f"{block:,}", request.with_blocks(BLOCK_SIZE=block)) for block in BLOCKS]
-        own = (f"{request.tiling['BLOCK_SIZE']:,}", request)
+    names = request.description.extents[: 2 if request.description.product else 1]
+    own = (" × ".join(f"{request.tiling[name]:,}" for name in names), request)
+    sides = (16, 32, 64, 128, 256) if len(names) > 1 else BLOCKS
+    found = [(" × ".join([f"{side:,}"] * len(names)), request.with_blocks(**dict.fromkeys(names, side))) for side in sides]
     if own[0] not in dict(found):
         found.append(own)
     return sorted(found, key=lambda one: next(iter(one[1].tiling.blocks.values())))
@@ -113,7 +114,7 @@ def _past_int32(settings: Settings) -> None:
         where = "before its start" if wrap.wrong < 0 else "at another element"
         st.markdown(
             f"In 32 bits, **program {wrap.program:,}** would be the first to go wrong: its offset **{wrap.right:,}** of "
-            f"{wrap.argument.removesuffix('_ptr')} would wrap to **{wrap.wrong:,}**, {where}, and the mask lets it through. "
+            f"{short(wrap.argument)} would wrap to **{wrap.wrong:,}**, {where}, and the mask lets it through. "
             f"The launch passes `OFFSET_TYPE = int64`; the what-if *int32 offsets* shows the other."
         )
     st.markdown(f"The tensors of this launch need **{bytes_text(needed)}**.")

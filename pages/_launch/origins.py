@@ -6,6 +6,7 @@ from html import escape
 
 import streamlit as st
 
+from kernels.launch import short
 from kernels.runtime.provenance import Origin, Touch
 from kernels.runtime.settings import Settings
 from viz.words import value_text
@@ -35,7 +36,7 @@ def show(settings: Settings, found: Origin | None) -> None:
 
 
 def _words(found: Origin | None, argument: str, element: int) -> str:
-    name = f"<b>{escape(argument.removesuffix('_ptr'))}[{element:,}]</b>"
+    name = f"<b>{escape(short(argument))}[{element:,}]</b>"
     if found is None:
         return f"{name}: its loads cannot be traced here."
     if found.store is None:
@@ -51,7 +52,7 @@ def _touch(touch: Touch) -> str:
 
 
 def _load(touch: Touch) -> str:
-    name = touch.argument.removesuffix("_ptr")
+    name = short(touch.argument)
     what = f"{escape(name)}[{touch.element:,}] = {_value(touch)}"
     return f"<span class='load'>{what}</span> (line {touch.line}, lane {touch.lane:,})"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.launch import ITEMSIZE
+from kernels.launch import ITEMSIZE, short
 from kernels.runtime.picture import Lanes, Picture
 from kernels.runtime.provenance import Origin
 from kernels.runtime.records import linear
@@ -24,12 +24,13 @@ CELLS = 400
 
 def draw(settings: Settings, picture: Picture, origin: Origin | None, style: Style) -> None:
     """All pictures of a launch."""
-    if settings.request.description.family == "tiles":
+    product = settings.request.description.product
+    if product:
         _tiles(settings, picture, style)
     else:
         _strip(settings, picture, style)
     _lanes(settings, picture, style)
-    if settings.request.description.family != "tiles":
+    if not product:
         _memory(settings, picture, origin, style)
 
 
@@ -39,7 +40,7 @@ def _number(picture: Picture) -> int:
 
 def _strip(settings: Settings, picture: Picture, style: Style) -> None:
     axes = axes_of(settings.request)
-    if not axes or picture.grid[0] <= len(picture.shown):
+    if len(axes) != 1 or picture.grid[0] <= len(picture.shown):
         return
     title("All programs", "height = share of live lanes; click one")
     (axis,) = axes
@@ -62,7 +63,7 @@ def shown_access(settings: Settings, picture: Picture, program: tuple[int, int, 
 def _lanes(settings: Settings, picture: Picture, style: Style) -> None:
     request, number = settings.request, _number(picture)
     access = shown_access(settings, picture, picture.chosen)
-    name, size = access.argument.removesuffix("_ptr"), ITEMSIZE[access.dtype]
+    name, size = short(access.argument), ITEMSIZE[access.dtype]
     verb = "loads" if access.kind == "load" else "stores"
     live = int(access.live.sum())
     title(
@@ -78,11 +79,16 @@ def _lanes(settings: Settings, picture: Picture, style: Style) -> None:
     rows = [row for row in shown if row[1].shape == access.shape]
     count = request.launch().programs
     figure = lanes.lanes_figure(rows, number, count, style, size)
-    chart(figure, "lanes", request.description.idea, lambda custom: state.change({"program": custom[0], "lane": custom[1]}))
+    chart(
+        figure,
+        "lanes",
+        request.description.idea or "Lanes of the programs",
+        lambda custom: state.change({"program": custom[0], "lane": custom[1]}),
+    )
 
 
 def _memory(settings: Settings, picture: Picture, origin: Origin | None, style: Style) -> None:
-    number, size = _number(picture), ITEMSIZE[settings.request.problem.dtype]
+    number, size = _number(picture), ITEMSIZE[picture.memory[0].dtype]
     framed = _framed(settings, origin)
     flat = all(len(one.shape) == 1 for one in picture.memory)
     small = all(one.cells.values.size == int(np.prod(one.shape)) for one in picture.memory)
@@ -91,7 +97,7 @@ def _memory(settings: Settings, picture: Picture, origin: Origin | None, style: 
     def clicked(custom: Any) -> None:
         shown = next(one for one in picture.memory if one.argument == custom[0])
         owner = int(shown.cells.owner[custom[1] - shown.cells.start])
-        texts = {"element": f"{custom[0].removesuffix('_ptr')}:{custom[1]}"}
+        texts = {"element": f"{short(custom[0])}:{custom[1]}"}
         state.change(texts | ({"program": owner} if owner >= 0 and shown.written.any() else {}))
 
     title("Memory", f"colour = owning program, strong = {number:,}; click an element")

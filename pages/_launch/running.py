@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from kernels.errors import joined
-from kernels.inside.fits import HEAVY, elements, lighter
+from kernels.inside.fits import HEAVY, elements, extents, lighter
 from kernels.language import MISSING
 from kernels.runtime.background import Background
 from kernels.runtime.compare import Difference
@@ -42,9 +42,7 @@ def legal(request: Request, gpu: Gpu | None) -> Request:
 
 def legal_tiling(plain: Request, target: Target) -> Request:
     """Every block size and num_warps at the nearest value that Triton and the target take."""
-    blocks = {
-        name: legal_values(name, value, target)[-1] for name, value in plain.tiling.blocks.items() if name.startswith("BLOCK")
-    }
+    blocks = {name: legal_values(name, value, target)[-1] for name, value in extents(plain).items()}
     warps = legal_values("num_warps", plain.tiling.num_warps, target)[-1]
     changed = plain.with_blocks(**blocks)
     return replace(changed, tiling=replace(changed.tiling, num_warps=warps))
@@ -55,7 +53,7 @@ def explain(request: Request, gpu: Gpu | None, verdict: Verdict) -> None:
     if verdict.launchable:
         return
     target = gpu.target if gpu else find_target(DEFAULT_TARGET)
-    found = illegal(request.tiling.blocks, request.tiling.num_warps, target)
+    found = illegal(extents(request), request.tiling.num_warps, target)
     found = _recommended(request, target, found)
     nearest = [f"{name} {' or '.join(f'<b>{option:,}</b>' for option in options)}" for name, options in found.items()]
     hint = f" Nearest: {', '.join(nearest)}." if nearest else ""

@@ -10,6 +10,7 @@ from kernels.runtime.request import Request
 from kernels.runtime.settings import Settings
 from kernels.runtime.source import source_of
 from pages import _panel
+from pages._parts import missing, say
 from viz.source import source_html
 from viz.words import grid_text
 
@@ -64,11 +65,15 @@ def wrapper(request: Request) -> None:
     with left:
         if operator.wrapper:
             _panel.panel(source_html(source_of(operator.wrapper), {}), "wrapper")
+        else:
+            say(missing(operator, "wrapper", "the function that people call"))
     with right:
         meta = ", ".join(f"{name}={value}" for name, value in launch.constants.items())
         if operator.grid:
             _panel.panel(source_html(source_of(operator.grid), {}), "grid-function")
         st.markdown(f"The grid function gets `meta` = `{{{meta}}}` and returns `{grid_text(launch.grid)}`.")
+        if operator.wrapper is None:
+            return
         st.markdown(
             "The output is allocated *empty*, not with `zeros_like`: every element is written by exactly one program, so "
             "clearing it first would be one more kernel, a fill, and one more pass over the output, for nothing."

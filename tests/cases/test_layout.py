@@ -16,6 +16,7 @@ from kernels.runtime.request import possible_layouts
 from kernels.softmax import softmax
 from kernels.vector_add import add
 
+from ..kinds import kind_of
 from ..test_pages import launched, page, words
 from .reach import python
 
@@ -34,7 +35,7 @@ def test_l01_without_a_copy_the_page_says_how_many_values_are_wrong():
 
 @EVERY
 def test_l01_every_operator_copies_a_view_says_so_and_is_right(name):
-    family = find(name).family
+    family = kind_of(find(name))
     for layout in possible_layouts(find(name)):
         if layout in ("contiguous", "broadcast"):
             continue
@@ -54,7 +55,7 @@ def test_l03_one_element_seen_ten_times_is_ten_ones():
 
 @EVERY
 def test_l03_every_operator_copies_a_broadcast_input_says_so_and_is_right(name):
-    app = page(operator=name, layout="broadcast", **SMALL[find(name).family])
+    app = page(operator=name, layout="broadcast", **SMALL[kind_of(find(name))])
     assert "one element or row seen many times" in words(app)
     text = words(launched(app))
     assert "strides (0," in text
@@ -110,7 +111,7 @@ def test_l05_every_conversion_is_said_with_its_bytes():
     assert said == "x is float16: converted to float32 first, as PyTorch promotes, 200 B to read and 400 B to write."
 
 
-@pytest.mark.parametrize("name", [name for name, one in operators().items() if one.family != "flat"])
+@pytest.mark.parametrize("name", [name for name, one in operators().items() if kind_of(one) != "flat"])
 def test_l05_other_operators_promote_too(name):
     calls = {
         "softmax": lambda kind: softmax(torch.ones(2, 5).to(kind)),
