@@ -13,13 +13,14 @@ from kernels.inside import instrument
 from kernels.inside.analysis import analysis
 from kernels.inside.examples import EXAMPLES
 from kernels.inside.facts import of_gpu
+from kernels.inside.hardware_jobs import asked_job
 from kernels.inside.layouts import Blocked
 from kernels.inside.occupancy import occupancy
 from kernels.inside.sector_counters import Counts, counts
-from kernels.inside.sectors import whole
 from kernels.inside.threads import NOT_REACHED, Threads, agrees, read_threads
 from kernels.runtime.device import Target, attached
 from kernels.runtime.request import Request
+from kernels.runtime.workers import Workers
 
 from .kinds import kind_of
 
@@ -95,11 +96,14 @@ def compared(request: Request) -> tuple[Counts | None, dict[str, int], str]:
     gpu = attached()[0]
     found, reason = counts(request, gpu)
     compiled = analysis(request, gpu.target)
-    tensors = [(one, compiled.width(one)) for one in compiled.accesses]
+    tensors = tuple((one, compiled.width(one)) for one in compiled.accesses)
+    workers = Workers()
+    total = workers["trace whole"].call(asked_job, request, tensors, seconds=60)
+    workers.close()
     model = {}
     for kind in ("load", "store"):
-        total = whole(request, tensors, kind)
-        model |= {f"{kind}_sectors": total.asked, f"{kind}_requests": total.requests}
+        told = getattr(total, kind)
+        model |= {f"{kind}_sectors": told.asked, f"{kind}_requests": told.requests}
     return found, model, reason
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import itertools
 import os
+import re
+from operator import mul
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +15,7 @@ import pytest
 from hypothesis import given, strategies
 
 from kernels import Numbers, Problem, Tiling, operators
+from kernels.inside.asked import asked, residues
 from kernels.inside.examples import EXAMPLES
 from kernels.inside.facts import CHIPS, DEFAULT, MULTIPROCESSORS, Multiprocessor, of_gpu
 from kernels.inside.footprint import footprint, tiles_in_order, why_not, with_group
@@ -21,7 +26,7 @@ from kernels.inside.recordings import key, nearest, read, recorded, shipped, wri
 from kernels.inside.schedule import Cost, Schedule, refuse
 from kernels.inside.sector_counters import Counts, counts
 from kernels.inside.sector_counters import read as read_counters
-from kernels.inside.sectors import SECTOR, Touched, first_accesses, laid_out, patterns, touched, whole
+from kernels.inside.sectors import SECTOR, Touched, access_of, laid_out, patterns, standing_for, touched
 from kernels.matmul_relu import tile_of
 from kernels.operator import cdiv
 from kernels.runtime.device import Gpu, find_target
@@ -159,9 +164,8 @@ def held(kind: str, argument: str, shape: tuple[int, ...], layout: Blocked) -> H
 
 def touch(request: Request, layout: Blocked, width: int, pattern: str = "launched", argument: str = "x_ptr") -> Touched:
     one = held("load", argument, (request.tiling["BLOCK_SIZE"],), layout)
-    access = first_accesses(request, 0)["store" if one.kind == "store" else "load", one.argument]
-    tensor = request.launch().tensors[one.argument]
-    return touched(access, tensor, one, width, pattern)
+    access = access_of(request, 0, one)
+    return touched(access.offsets, access.mask, request.launch().tensors[argument], one, width, pattern)
 
 
 WIDE, SINGLE = Blocked((4,), (32,), (4,), (0,)), Blocked((1,), (32,), (4,), (0,))
@@ -226,18 +230,73 @@ def test_sectors_against_counting_lane_by_lane(n, each, pattern, block):
     assert reached == {4 * step * element for element in range(min(n, block))}
 
 
-def test_all_programs_together_are_each_program_alone():
-    request = Request("softmax", Problem(Numbers(rows=40, columns=33)), Tiling(Numbers(BLOCK_SIZE=64)))
-    one = held("load", "x_ptr", (64,), SINGLE)
-    total = whole(request, [(one, 4)], "load")
-    tensor, alone = request.launch().tensors["x_ptr"], []
-    for row in range(40):
-        (access, *_) = request.description.accesses(request.problem, request.tiling, (row, 0, 0))
-        alone.append(touched(access, tensor, one, 4))
-    assert total.asked == sum(found.asked for found in alone)
-    assert total.requests == sum(found.requests for found in alone)
-    assert total.useful == 40 * 33 * 4
-    assert whole(vector(2**40), [(held("load", "x_ptr", (1024,), WIDE), 16)], "load") is None
+SUMS = ("asked", "needed", "requests", "lines", "useful")
+
+
+@pytest.mark.parametrize(
+    ("request_", "shape", "arguments"),
+    [
+        (Request("softmax", Problem(Numbers(rows=40, columns=33)), Tiling(Numbers(BLOCK_SIZE=64))), (64,), ("x_ptr",)),
+        (Request("softmax", Problem(Numbers(rows=90, columns=33)), Tiling(Numbers(BLOCK_SIZE=64))), (64,), ("x_ptr",)),
+        (Request("softmax", Problem(Numbers(rows=75, columns=37)), Tiling(Numbers(BLOCK_SIZE=16))), (16,), ("x_ptr",)),
+        (vector(1037, 8), (8,), ("x_ptr", "y_ptr")),
+        (matmul(150, 150, 20, 0), (16, 16), ("a_ptr", "b_ptr")),
+    ],
+    ids=["all traced", "rows that no line divides", "loops", "two arguments", "tiles"],
+)
+def test_all_programs_together_are_each_program_alone(request_, shape, arguments):
+    layout = SINGLE if len(shape) == 1 else Blocked((1, 2), (4, 8), (4, 1), (1, 0))
+    tensors = [held("load", name, shape, layout) for name in arguments]
+    total = asked(request_, [(one, 4) for one in tensors], seconds=600.0)
+    launch, alone = request_.launch(), []
+    for number in range(launch.programs):
+        program = unravel(number, launch.grid)
+        for access in request_.description.accesses(request_.problem, request_.tiling, program):
+            one = next((one for one in tensors if (one.kind, one.argument) == (access.kind, access.argument)), None)
+            if one:
+                alone.append(touched(access.offsets, access.mask, launch.tensors[one.argument], one, 4))
+    for name in SUMS:
+        assert getattr(total.load, name) == sum(getattr(found, name) for found in alone)
+    assert (total.store.asked, total.why_not) == (0, "")
+
+
+def test_the_sectors_of_a_launch_of_2_to_40_elements():
+    """Each of the 4 * 2^40 bytes of both inputs is in a sector of its own 32, and aligned blocks share none."""
+    tensors = [(held("load", name, (1024,), WIDE), 16) for name in ("x_ptr", "y_ptr")]
+    total = asked(vector(2**40), [*tensors, (held("store", "output_ptr", (1024,), WIDE), 16)])
+    assert (total.load.asked, total.store.asked) == (2 * 2**37, 2**37)
+    assert total.load.efficiency == 1.0
+
+
+def test_sectors_that_the_program_ids_do_not_tell_are_not_summed():
+    tensors = [(held("load", "a_ptr", (16, 16), Blocked((1, 2), (4, 8), (4, 1), (1, 0))), 4)]
+    found = asked(matmul(16 * 13, 16 * 7, 16, 8), tensors, seconds=600.0)
+    assert (found.load, found.store) == (None, None)
+    assert re.fullmatch(r"traced: \d+ of 91", found.why_not)
+
+
+@given(
+    strategies.integers(-100, 100),
+    strategies.lists(strategies.tuples(strategies.integers(-70, 70), strategies.integers(1, 40)), max_size=3),
+    strategies.sampled_from([8, 16, 32, 64, 128]),
+)
+@examples(100)
+def test_residues_are_counted_one_by_one(first, axes, modulus):
+    places = itertools.product(*(range(count) for _, count in axes))
+    steps = [step for step, _ in axes]
+    counts = collections.Counter((first + sum(map(mul, steps, place))) % modulus for place in places)
+    found = residues(first, steps, [count for _, count in axes], modulus)
+    assert found.tolist() == [counts[rest] for rest in range(modulus)]
+
+
+def test_an_access_is_found_by_its_argument_or_where_that_is_not_told_by_its_line():
+    first, second = held("load", "x_ptr", (64,), SINGLE), dataclasses.replace(held("load", "x_ptr", (64,), SINGLE), line=9)
+    unknown = dataclasses.replace(held("store", "?", (64,), SINGLE), line=12)
+    assert standing_for("load", "x_ptr", 9, [first, second]) is second
+    assert standing_for("load", "x_ptr", 5, [first, second]) is first
+    assert standing_for("store", "out", 12, [first, unknown]) is unknown
+    assert standing_for("store", "out", 13, [first, unknown]) is None
+    assert standing_for("load", "y_ptr", 9, [first, second]) is None
 
 
 def schedule(starts, ends, units, multiprocessors: int = 4, when: str = "") -> Schedule:

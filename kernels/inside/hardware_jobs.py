@@ -10,8 +10,10 @@ from ..runtime.device import Gpu, Target
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
-    from ..operator import Expected
+    from ..runtime.records import Access
     from .analysis import Analysis
+    from .asked import Asked
+    from .held import Held
     from .schedule import Schedule
     from .sector_counters import Counts
     from .threads import Threads
@@ -38,6 +40,22 @@ def variants_job(requests: tuple[Request, ...], target: Target, progress: str | 
     return tuple(found)
 
 
+def access_job(request: Request, program: int, tensor: Held) -> Access | None:
+    """In the trace worker: see `access_of`."""
+    from .sectors import access_of
+
+    with in_sentences():
+        return access_of(request, program, tensor)
+
+
+def asked_job(request: Request, tensors: tuple[tuple[Held, int], ...]) -> Asked:
+    """In the worker of whole traces: see `asked`."""
+    from .asked import asked
+
+    with in_sentences():
+        return asked(request, tensors)
+
+
 def threads_job(request: Request, target: Target, progress: str | None = None) -> Threads:
     """In a device worker: see `read_threads`."""
     from .threads import read_threads
@@ -60,11 +78,3 @@ def counts_job(request: Request, gpu: Gpu, progress: str | None = None) -> tuple
 
     with in_sentences():
         return counts(request, gpu)
-
-
-def accesses_job(request: Request, program: int) -> dict[tuple[str, str], Expected]:
-    """In the trace worker: see `first_accesses`."""
-    from .sectors import first_accesses
-
-    with in_sentences():
-        return first_accesses(request, program)

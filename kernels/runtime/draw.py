@@ -9,11 +9,13 @@ from math import prod
 
 import numpy as np
 
-from ..launch import ITEMSIZE, Launch, Tensor
+from ..launch import Launch, Tensor
 from ..operator import id_refusal
+from .affine import of_programs, whole
 from .faults import changed, faults, never_written
 from .limits import traceable
 from .memory import is_undefined
+from .moved import counted, moved
 from .picture import WHOLE, WINDOW, Memory, Picture, Place, Touched, cells, grouped, owners_of_parts, values_at
 from .records import Access, Limits, Trace, Turn, linear, unravel
 from .request import Request
@@ -26,6 +28,8 @@ AROUND = 8
 # Accesses of the other programs that are traced to their end, about 0.2 ms each; of more, only the first turn of a loop.
 WHOLE_LAUNCH = 400
 SOME_PROGRAMS = 40
+# Programs so short that a dozen more of them are traced for the bytes of the whole launch: 15 to 40 ms, once for a request.
+FEW_ACCESSES, FEW_LANES, FAR_SECONDS = 16, 2**14, 1.0
 LIMITS = Limits()
 
 
@@ -122,7 +126,7 @@ def draw(
         active=tuple(before + number for number in own.steps[at].accesses) if own.steps else (),
         memory=tuple(_memory(request, name, (own, rest), everything, reached, lane) for name in launch.tensors),
         faults=_faults(request, launch, everything, limits, chosen),
-        counted=_counted(launch, (own, rest), everything),
+        counted=_counted(request, (own, rest), everything),
         complete=own.complete,
         origin="traced",
         program_seconds=own.seconds,
@@ -162,19 +166,23 @@ def left_out(request: Request) -> tuple[str, ...]:
     return never_written(plain.launch(), request.launch(), axes)
 
 
-def _counted(launch: Launch, parts: tuple[Trace, Trace], accesses: Sequence[Access]) -> tuple[int, int] | None:
-    """Bytes read and written, each distinct element once; what a program wrote itself it need not read from DRAM."""
-    whole = sum(len(part.programs) for part in parts) == launch.programs
-    if not whole or not all(part.complete and not part.dropped for part in parts):
+def _counted(request: Request, parts: tuple[Trace, Trace], accesses: Sequence[Access]) -> tuple[int, int] | None:
+    """Bytes read and written: of all programs where all were traced, else where looking at a few more takes no time."""
+    launch, own = request.launch(), parts[0]
+    if not all(part.complete and not part.dropped for part in parts):
         return None
-    touched: dict[tuple[str, str], np.ndarray] = {}
-    for kind in ("store", "load"):
-        for name in launch.tensors:
-            found = [a.offsets[a.live] for a in accesses if a.kind == kind and a.argument == name]
-            touched[kind, name] = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-    size = {name: ITEMSIZE[tensor.dtype] for name, tensor in launch.tensors.items()}
-    read = {name: np.setdiff1d(touched["load", name], touched["store", name]).size * size[name] for name in size}
-    return sum(read.values()), sum(touched["store", name].size * size[name] for name in size)
+    programs = [program for part in parts for program in part.programs]
+    if len(programs) == launch.programs:
+        return moved(launch, of_programs(accesses, programs))
+    lanes = sum(access.offsets.size for access in own.accesses)
+    return _counted_far(request) if len(own.accesses) <= FEW_ACCESSES and lanes <= FEW_LANES else None
+
+
+@functools.lru_cache(maxsize=16)
+def _counted_far(request: Request) -> tuple[int, int] | None:
+    """The bytes of a launch of short programs; None where what they do does not follow from their ids."""
+    launch = request.launch()
+    return counted(launch, whole(launch, seed=request.seed, what_if=request.changes(), seconds=FAR_SECONDS))
 
 
 def _memory(
