@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies
 
 from kernels import Numbers, Problem, Tiling, operators
-from kernels.inside.asked import asked, residues, standing_for
+from kernels.inside.asked import asked, residues
 from kernels.inside.examples import EXAMPLES
 from kernels.inside.facts import CHIPS, DEFAULT, MULTIPROCESSORS, Multiprocessor, of_gpu
 from kernels.inside.footprint import footprint, tiles_in_order, why_not, with_group
@@ -26,7 +26,7 @@ from kernels.inside.recordings import key, nearest, read, recorded, shipped, wri
 from kernels.inside.schedule import Cost, Schedule, refuse
 from kernels.inside.sector_counters import Counts, counts
 from kernels.inside.sector_counters import read as read_counters
-from kernels.inside.sectors import SECTOR, Touched, first_accesses, laid_out, patterns, touched
+from kernels.inside.sectors import SECTOR, Touched, access_of, laid_out, patterns, standing_for, touched
 from kernels.matmul_relu import tile_of
 from kernels.operator import cdiv
 from kernels.runtime.device import Gpu, find_target
@@ -164,9 +164,8 @@ def held(kind: str, argument: str, shape: tuple[int, ...], layout: Blocked) -> H
 
 def touch(request: Request, layout: Blocked, width: int, pattern: str = "launched", argument: str = "x_ptr") -> Touched:
     one = held("load", argument, (request.tiling["BLOCK_SIZE"],), layout)
-    access = first_accesses(request, 0)["store" if one.kind == "store" else "load", one.argument]
-    tensor = request.launch().tensors[one.argument]
-    return touched(access, tensor, one, width, pattern)
+    access = access_of(request, 0, one)
+    return touched(access.offsets, access.mask, request.launch().tensors[argument], one, width, pattern)
 
 
 WIDE, SINGLE = Blocked((4,), (32,), (4,), (0,)), Blocked((1,), (32,), (4,), (0,))
@@ -255,7 +254,7 @@ def test_all_programs_together_are_each_program_alone(request_, shape, arguments
         for access in request_.description.accesses(request_.problem, request_.tiling, program):
             one = next((one for one in tensors if (one.kind, one.argument) == (access.kind, access.argument)), None)
             if one:
-                alone.append(touched(access, launch.tensors[one.argument], one, 4))
+                alone.append(touched(access.offsets, access.mask, launch.tensors[one.argument], one, 4))
     for name in SUMS:
         assert getattr(total.load, name) == sum(getattr(found, name) for found in alone)
     assert (total.store.asked, total.why_not) == (0, "")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from ..launch import ITEMSIZE, Launch
-from ..operator import Expected
 from ..runtime.affine import Box, whole
 from ..runtime.request import Request
 from ..runtime.sites import Site
 from .held import Held
 from .layouts import understood
-from .sectors import LINE, Touched, touched
+from .sectors import LINE, Touched, standing_for, touched
 
 SECONDS = 20.0
 NOT_UNDERSTOOD = "a tensor lies in a layout that is not understood here"
@@ -70,21 +69,10 @@ def _of_site(
     starts = residues(site.first, steps, box.counts, LINE // ITEMSIZE[tensor.dtype])
     for start in np.flatnonzero(starts).tolist():
         if (site.form, start) not in known:
-            form = Expected(site.kind, site.argument, site.lanes + start, site.lanes >= 0)
-            one = touched(form, tensor, held, width)
+            one = touched(site.lanes + start, site.lanes >= 0, tensor, held, width)
             known[site.form, start] = (one.asked, one.needed, one.requests, one.lines, one.useful)
         total += starts[start] * np.array(known[site.form, start], np.int64)
     return total
-
-
-def standing_for(kind: str, argument: str, line: int, tensors: Iterable[Held]) -> Held | None:
-    """Which of the tensors of a compiled kernel an access of its trace is: the same argument, on the same line if one is.
-
-    Where the compiler's text does not tell the argument, the line alone decides.
-    """
-    alike = [one for one in tensors if one.kind != "sum" and (one.kind == "store") == (kind == "store")]
-    same = [one for one in alike if one.argument == argument or (one.argument == "?" and one.line == line)]
-    return max(same, key=lambda one: one.line == line, default=None)
 
 
 def residues(first: int, steps: Sequence[int], counts: Sequence[int], modulus: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from ..runtime.device import Gpu, Target
 from ..runtime.request import Request
 
 if TYPE_CHECKING:
-    from ..operator import Expected
+    from ..runtime.records import Access
     from .analysis import Analysis
     from .asked import Asked
     from .held import Held
@@ -38,6 +38,14 @@ def variants_job(requests: tuple[Request, ...], target: Target, progress: str | 
         with in_sentences():
             found.append(analysis(request, target))
     return tuple(found)
+
+
+def access_job(request: Request, program: int, tensor: Held) -> Access | None:
+    """In the trace worker: see `access_of`."""
+    from .sectors import access_of
+
+    with in_sentences():
+        return access_of(request, program, tensor)
 
 
 def asked_job(request: Request, tensors: tuple[tuple[Held, int], ...]) -> Asked:
@@ -70,11 +78,3 @@ def counts_job(request: Request, gpu: Gpu, progress: str | None = None) -> tuple
 
     with in_sentences():
         return counts(request, gpu)
-
-
-def accesses_job(request: Request, program: int) -> dict[tuple[str, str], Expected]:
-    """In the trace worker: see `first_accesses`."""
-    from .sectors import first_accesses
-
-    with in_sentences():
-        return first_accesses(request, program)

@@ -6,15 +6,14 @@ instruction or another warp asked for before is not remembered here: a cache may
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from math import prod
 
 import numpy as np
 
 from ..launch import ITEMSIZE, Tensor
-from ..operator import Expected
-from ..runtime.records import Limits, unravel
+from ..runtime.records import Access, Limits, unravel
 from ..runtime.request import Request
 from .held import Held
 from .layouts import Owners, owners
@@ -26,8 +25,8 @@ PATTERNS = {
     "transposed": "transposed: down the columns",
     "column": "every 32nd element: a column",
 }
-ACCESSES = 4096
-TRACE_SECONDS = 5.0
+# The first and the last turn of every loop: an access is drawn as its first turn has it.
+FIRST_TURNS = Limits(turns=2, seconds=8.0, skipping=True)
 
 
 @dataclass(frozen=True)
@@ -54,31 +53,28 @@ class Touched:
         return self.useful / (self.asked * SECTOR) if self.asked else None
 
 
-def first_accesses(request: Request, program: int) -> dict[tuple[str, str], Expected]:
-    """A program's first load and first store of every argument, by (kind, argument), as its trace has them.
+def access_of(request: Request, program: int, tensor: Held) -> Access | None:
+    """The first access of a program that this tensor stands for; None where it comes to none. In the trace worker.
 
-    Runs in the trace worker. Turns of long loops that come to no other argument are left out.
+    Raises InterpreterError where the kernel cannot be traced.
     """
     from ..runtime.trace import trace
 
     launch = request.launch()
-    limits = Limits(turns=2, seconds=TRACE_SECONDS, skipping=True)
-    found: dict[tuple[str, str], Expected] = {}
-    for access in trace(launch, [unravel(program, launch.grid)], seed=request.seed, limits=limits).accesses:
-        form = Expected(access.kind, access.argument, access.offsets, access.mask)
-        found.setdefault((access.kind, access.argument), form)
-    return found
+    found = trace(launch, [unravel(program, launch.grid)], seed=request.seed, limits=FIRST_TURNS)
+    return next(
+        (access for access in found.accesses if standing_for(access.kind, access.argument, access.line, [tensor])), None
+    )
 
 
-def closed_form(request: Request, program: int) -> dict[tuple[str, str], Expected]:
-    """The same by the operator's closed form, for machines without Triton; nothing where it has none."""
-    launch, operator = request.launch(), request.description
-    found: dict[tuple[str, str], Expected] = {}
-    if operator.accesses is not None:
-        forms = operator.accesses(request.problem, request.tiling, unravel(program, launch.grid))
-        for form in islice(forms, ACCESSES):
-            found.setdefault((form.kind, form.argument), form)
-    return found
+def standing_for(kind: str, argument: str, line: int, tensors: Iterable[Held]) -> Held | None:
+    """Which of the tensors of a compiled kernel an access of its trace is: the same argument, on the same line if one is.
+
+    Where the compiler's text does not tell the argument, the line alone decides.
+    """
+    alike = [one for one in tensors if one.kind != "sum" and (one.kind == "store") == (kind == "store")]
+    same = [one for one in alike if one.argument == argument or (one.argument == "?" and one.line == line)]
+    return max(same, key=lambda one: one.line == line, default=None)
 
 
 def patterns(tensor: Tensor) -> tuple[str, ...]:
@@ -96,11 +92,13 @@ def laid_out(offsets: np.ndarray, tensor: Tensor, pattern: str) -> np.ndarray:
     return offsets * 32 if pattern == "column" else offsets
 
 
-def touched(access: Expected, tensor: Tensor, held: Held, width: int, pattern: str = "launched") -> Touched:
-    """What the access touches where its tensor lies by that pattern; one that is not contiguous is read element by element."""
+def touched(
+    offsets: np.ndarray, live: np.ndarray, tensor: Tensor, held: Held, width: int, pattern: str = "launched"
+) -> Touched:
+    """What an access of these offsets touches where its tensor lies by that pattern, not contiguous: element by element."""
     itemsize = ITEMSIZE[tensor.dtype]
-    offsets = laid_out(np.broadcast_to(access.offsets, held.shape), tensor, pattern).reshape(-1)
-    live = np.broadcast_to(access.mask, held.shape).reshape(-1)
+    offsets = laid_out(np.broadcast_to(offsets, held.shape), tensor, pattern).reshape(-1)
+    live = np.broadcast_to(live, held.shape).reshape(-1)
     who = owners(held.layout, held.shape)
     each = max(width // itemsize, 1) if pattern == "launched" else 1
     return _touched(who, offsets * itemsize, live, itemsize, each, once=held.kind == "store")

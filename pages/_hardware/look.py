@@ -10,17 +10,16 @@ from kernels.errors import EnvironmentFailure, TaskError, joined
 from kernels.inside.analysis import Analysis
 from kernels.inside.asked import Asked as AskedFor
 from kernels.inside.facts import CHIPS, Chip, of_gpu
-from kernels.inside.hardware_jobs import accesses_job, analysis_job, asked_job, schedule_job, threads_job
+from kernels.inside.hardware_jobs import access_job, analysis_job, asked_job, schedule_job, threads_job
 from kernels.inside.held import Held
 from kernels.inside.recordings import Launched, nearest, recorded
 from kernels.inside.schedule import Schedule
-from kernels.inside.sectors import closed_form
 from kernels.inside.threads import Threads
 from kernels.language import MISSING
-from kernels.operator import Expected
 from kernels.runtime.background import Background
 from kernels.runtime.compile import NO_ANSWER, Verdict
 from kernels.runtime.device import Gpu, Target, find_target
+from kernels.runtime.records import Access
 from kernels.runtime.request import Request
 from pages import _shell, _unanswered
 from pages._gpus import gpus
@@ -28,7 +27,7 @@ from pages._kept import kept
 
 from .state import Shown, state
 
-COMPILE_SECONDS, LAUNCH_SECONDS = 30, 300
+COMPILE_SECONDS, TRACE_SECONDS, LAUNCH_SECONDS = 30, 30, 300
 
 
 def checkpoint() -> None:
@@ -75,27 +74,18 @@ def _analysis(key: str, _request: Request, _target: Target) -> Analysis:
     return worker.call(analysis_job, _request, _target, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
 
 
-def accesses(request: Request) -> dict[tuple[str, str], Expected]:
-    """The first load and store of every argument by program 0, traced; without Triton by the closed form, where there is one.
-
-    Raises TaskError where the kernel cannot be traced.
-    """
-    plain = request.without_change()
-    if MISSING:
-        return closed_form(plain, 0)
-    return _accesses(repr(plain), plain)
-
-
 @kept
-def _accesses(key: str, _request: Request) -> dict[tuple[str, str], Expected]:
-    return _shell.workers()["trace"].call(accesses_job, _request, 0, seconds=LAUNCH_SECONDS, checkpoint=checkpoint)
+def access(key: str, _request: Request, program: int, _tensor: Held) -> Access | None:
+    """The first access of a program that a tensor stands for, as the kernel makes it. Raises TaskError."""
+    worker = _shell.workers()["trace"]
+    return worker.call(access_job, _request, program, _tensor, seconds=TRACE_SECONDS, checkpoint=checkpoint)
 
 
 @kept
 def asked_for(key: str, _request: Request, _tensors: tuple[tuple[Held, int], ...]) -> AskedFor:
-    """The sectors that the whole launch asks for, by the model. Raises TaskError."""
+    """What the whole launch asks for, by the model. Raises TaskError."""
     worker = _shell.workers()["trace whole"]
-    return worker.call(asked_job, _request, _tensors, seconds=COMPILE_SECONDS, checkpoint=checkpoint, kill=True)
+    return worker.call(asked_job, _request, _tensors, seconds=TRACE_SECONDS, checkpoint=checkpoint, kill=True)
 
 
 @dataclass(frozen=True)

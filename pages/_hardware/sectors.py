@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
 
 import streamlit as st
 
-from kernels.errors import TaskError, joined
+from kernels.errors import TaskError
 from kernels.inside.analysis import Analysis
 from kernels.inside.asked import Asked
 from kernels.inside.hardware_jobs import counts_job
@@ -41,17 +40,16 @@ def draw(shown: Shown, analysis: Analysis, style: Style) -> None:
         return
     launch = shown.request.launch()
     try:
-        found = look.accesses(shown.request) if launch.programs else {}
+        access = look.access(f"{shown.request!r} {tensor}", shown.request, 0, tensor) if launch.programs else None
     except TaskError as error:
-        say(escape(f"Not traced, so no addresses are known: {joined(str(error))}"))
+        say(str(error), "fault")
         return
-    access = found.get(("store" if tensor.kind == "store" else "load", tensor.argument))
     if access is None:
         say("Program 0 does not come to this access: there is nothing to show.")
         return
-    memory = launch.tensors[tensor.argument]
+    memory = launch.tensors[access.argument]
     width = analysis.width(tensor) or ITEMSIZE[memory.dtype]
-    ways = {name: touched(access, memory, tensor, width, name) for name in patterns(memory)}
+    ways = {name: touched(access.offsets, access.mask, memory, tensor, width, name) for name in patterns(memory)}
     pattern = shown.pattern if shown.pattern in ways else "launched"
     one = ways[pattern]
     left, right = st.columns([1.45, 1], gap="medium")
@@ -182,7 +180,7 @@ def _compared(found: Counts, request: Request, analysis: Analysis) -> str:
     try:
         model = look.asked_for(f"{request!r} {analysis.target}", request, tensors)
     except TaskError as error:
-        model = Asked(why_not=escape(joined(str(error))))
+        model = Asked(why_not=str(error))
     parts = []
     for kind, counted in (("load", found.load_sectors), ("store", found.store_sectors)):
         told: Touched | None = getattr(model, kind)
