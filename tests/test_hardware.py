@@ -292,11 +292,12 @@ def test_residues_are_counted_one_by_one(first, axes, modulus):
 def test_an_access_is_found_by_its_argument_or_where_that_is_not_told_by_its_line():
     first, second = held("load", "x_ptr", (64,), SINGLE), dataclasses.replace(held("load", "x_ptr", (64,), SINGLE), line=9)
     unknown = dataclasses.replace(held("store", "?", (64,), SINGLE), line=12)
-    assert standing_for("load", "x_ptr", 9, [first, second]) is second
-    assert standing_for("load", "x_ptr", 5, [first, second]) is first
-    assert standing_for("store", "out", 12, [first, unknown]) is unknown
-    assert standing_for("store", "out", 13, [first, unknown]) is None
-    assert standing_for("load", "y_ptr", 9, [first, second]) is None
+    assert standing_for("load", "x_ptr", 9, (64,), [first, second]) is second
+    assert standing_for("load", "x_ptr", 5, (64,), [first, second]) is first
+    assert standing_for("store", "out", 12, (64,), [first, unknown]) is unknown
+    assert standing_for("store", "out", 13, (64,), [first, unknown]) is None
+    assert standing_for("load", "y_ptr", 9, (64,), [first, second]) is None
+    assert standing_for("load", "x_ptr", 9, (1,), [first, second]) is None  # a number loaded from the same argument
 
 
 def schedule(starts, ends, units, multiprocessors: int = 4, when: str = "") -> Schedule:

@@ -61,7 +61,7 @@ def _of_site(
     known: dict[tuple[bytes, int], tuple[int, ...]],
 ) -> np.ndarray:
     """What one access asks for in all programs of a box: sectors depend only on where in a line it starts."""
-    held = standing_for(site.kind, site.argument, site.line, [one for one, _ in tensors])
+    held = standing_for(site.kind, site.argument, site.line, site.lanes.shape, [one for one, _ in tensors])
     total = np.zeros(5, np.int64)
     if held is None:
         return total

@@ -62,17 +62,20 @@ def access_of(request: Request, program: int, tensor: Held) -> Access | None:
 
     launch = request.launch()
     found = trace(launch, [unravel(program, launch.grid)], seed=request.seed, limits=FIRST_TURNS)
-    return next(
-        (access for access in found.accesses if standing_for(access.kind, access.argument, access.line, [tensor])), None
-    )
+    alike = [
+        access
+        for access in found.accesses
+        if standing_for(access.kind, access.argument, access.line, access.offsets.shape, [tensor])
+    ]
+    return next((access for access in alike if access.line == tensor.line), alike[0] if alike else None)
 
 
-def standing_for(kind: str, argument: str, line: int, tensors: Iterable[Held]) -> Held | None:
+def standing_for(kind: str, argument: str, line: int, shape: tuple[int, ...], tensors: Iterable[Held]) -> Held | None:
     """Which of the tensors of a compiled kernel an access of its trace is: the same argument, on the same line if one is.
 
     Where the compiler's text does not tell the argument, the line alone decides.
     """
-    alike = [one for one in tensors if one.kind != "sum" and (one.kind == "store") == (kind == "store")]
+    alike = [one for one in tensors if one.kind != "sum" and (one.kind == "store") == (kind == "store") and one.shape == shape]
     same = [one for one in alike if one.argument == argument or (one.argument == "?" and one.line == line)]
     return max(same, key=lambda one: one.line == line, default=None)
 
