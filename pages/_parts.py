@@ -103,4 +103,4 @@ def _selected(key: str) -> None:
 
 def missing(operator: Operator, part: str, shows: str) -> str:
     """The sentence for what an operator does not say of itself, and what adding it would show."""
-    return f"{operator.title} has no `{part}`: given to `Operator` in its file, it shows {shows} here."
+    return f"{operator.title} has no **{part}**: given to Operator in its file, it shows {shows} here."

@@ -15,8 +15,12 @@ import pytest
 from kernels import operators, registry
 from kernels.contract import findings, small
 from kernels.launch import Launch, Tensor
+from kernels.operator import Numbers, Problem
+from kernels.runtime.draw import draw
 from kernels.runtime.records import EVERYTHING, unravel
+from kernels.runtime.request import Request
 from kernels.runtime.trace import trace
+from viz import memory, theme
 
 from .limits import PATIENCE
 from .test_any_launch import held
@@ -61,6 +65,39 @@ def test_the_offsets_masks_and_values_of_a_transposed_view_are_numpys():
     assert (load.offsets == row * (columns + 3) + column).all()
     assert (load.mask == ((row < rows) & (column < columns))).all()
     assert not load.outside_view.any()
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """The minimal operators, found by this process."""
+    monkeypatch.setenv(registry.FOLDER, str(MINIMAL))
+    registry.registry.cache_clear()
+    yield
+    registry.registry.cache_clear()
+
+
+def drawn(name, **sizes):
+    operator = registry.find(name)
+    problem = Problem(Numbers(sizes))
+    return draw(Request(name, problem, operator.tiling(problem)), 0)
+
+
+def test_memory_of_a_view_is_drawn_element_by_element_with_the_program_that_reads_it(known):
+    x, out = drawn("transpose", rows=10, columns=7).memory
+    row, column = np.divmod(np.arange(70), 7)
+    assert (x.cells.owner == row // 4 + 3 * (column // 4)).all()
+    np.testing.assert_array_equal(out.cells.values.reshape(7, 10), x.cells.values.reshape(10, 7).T)
+    assert (x.cells.touches == 1).all()
+    assert x.read.sum() * (10 * 7 / x.read.size) == pytest.approx(16)
+
+
+def test_memory_of_three_dimensions_is_drawn_whole(known):
+    given, result = drawn("cube", high=2, wide=3, deep=5).memory
+    assert given.cells.values.size == 30
+    np.testing.assert_array_equal(result.cells.values, 2 * given.cells.values)
+    figure = memory.blocks_figure((given, result), 0, [], theme.style(False), 4)
+    texts = [text for trace in figure["data"] for text in trace.get("text") or ()]
+    assert len(texts) >= 60
 
 
 def test_the_values_of_a_gather_are_numpys():

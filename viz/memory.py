@@ -132,8 +132,9 @@ def _hover(memory: Memory, at: int, itemsize: int) -> str:
     cells, name = memory.cells, memory.name
     element, owner = cells.start + at, int(cells.owner[at])
     place = f"[{element:,}]"
-    if len(memory.shape) == 2 and memory.shape[1]:
-        place = f"[{element // memory.shape[1]:,}, {element % memory.shape[1]:,}] = element {element:,}"
+    if len(memory.shape) > 1 and prod(memory.shape):
+        indices = ", ".join(f"{index:,}" for index in np.unravel_index(element, memory.shape))
+        place = f"[{indices}] = element {element:,}"
     verb = "written" if memory.written.any() else "read first"
     lane = f", lane {int(cells.lane[at]):,}, line {int(cells.line[at])}" if cells.line[at] else ""
     who = f"{verb} by program {owner:,}{lane}" if owner >= 0 else "touched by no program shown"
@@ -217,7 +218,7 @@ def blocks_figure(
 
 
 def _extent(memory: Memory) -> tuple[int, int]:
-    return (memory.shape[0], memory.shape[1]) if len(memory.shape) == 2 else (1, memory.shape[0])
+    return (prod(memory.shape[:-1]), memory.shape[-1]) if len(memory.shape) > 1 else (1, memory.shape[0])
 
 
 def _block_places(memory: tuple[Memory, ...]) -> tuple[dict[str, tuple[float, float]], float, float]:

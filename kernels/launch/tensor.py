@@ -95,6 +95,16 @@ class Tensor:
             rest, position = rest - along * self.steps[axis], position + along * self.row_major[axis]
         return position, (rest == 0) & bool(self.numel)
 
+    def places(self, position: Any) -> Any:
+        """Where elements of the view, counted row by row, lie in the storage; `position` is an int64 array."""
+        if self.is_contiguous:
+            return position
+        place, rest = position * 0 + self.offset, position
+        for step, plain in zip(self.steps, self.row_major, strict=True):
+            along, rest = rest // max(plain, 1), rest % max(plain, 1)
+            place = place + along * step
+        return place
+
 
 @dataclass(frozen=True)
 class Descriptor:

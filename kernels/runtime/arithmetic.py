@@ -42,7 +42,7 @@ def arithmetic(request: Request, chosen: int, lane: int = 0) -> Picture:
         values = undefined(index.shape, np.dtype("float32"))
         if tensor.filling is not None:
             values = numpy_values(tensor.filling, tensor.dtype, index, request.seed).astype(np.float32)
-        held = cells(values, start, touching, launch.grid)
+        held = cells(values, start, tensor, touching, launch.grid)
         reached = Touched(launch.tensors)
         for access in own:
             reached.add_access(access)

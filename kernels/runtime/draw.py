@@ -196,14 +196,20 @@ def _memory(
     chosen, others = parts
     own = [access for access in chosen.accesses if access.argument == name]
     start, count = window(tensor, own, lane)
-    index = np.arange(start, start + count, dtype=np.int64)
-    values = np.asarray(chosen.memory[name].read(index), np.float32)
-    theirs = np.asarray(others.memory[name].read(index), np.float32) if name in others.memory else values
+    index = chosen.memory[name].tensor.places(np.arange(start, start + count, dtype=np.int64))
+    values = _numbers(chosen, name, index)
+    theirs = _numbers(others, name, index) if name in others.memory else values
     values = np.where(is_undefined(values), theirs, values)
     touching = [access for access in accesses if access.argument == name]
-    held = cells(values, start, touching, launch.grid)
+    held = cells(values, start, chosen.memory[name].tensor, touching, launch.grid)
     owners = owners_of_parts(tensor, owner_in(request, name))
     return Memory(name, tensor.shape, tensor.dtype, held, *reached.shares(name), owners)
+
+
+def _numbers(trace: Trace, name: str, index: np.ndarray) -> np.ndarray:
+    """The values that a trace left at these elements of an argument's storage."""
+    memory = trace.memory[name]
+    return np.asarray(memory.shown(memory.read(index)), np.float32)
 
 
 def window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
@@ -213,7 +219,7 @@ def window(tensor: Tensor, own: Sequence[Access], lane: int) -> tuple[int, int]:
     middle = 0
     if own:
         offsets = own[0].offsets.reshape(-1)
-        middle = int(offsets[min(lane, offsets.size - 1)])
+        middle = int(tensor.positions(offsets[min(lane, offsets.size - 1)])[0])
     return max(0, min(middle - WINDOW // 8, tensor.numel - WINDOW)), WINDOW
 
 

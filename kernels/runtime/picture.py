@@ -214,19 +214,21 @@ def part_of(length: int, most: int) -> int:
 
 
 def as_rows(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of an argument; a vector is one row."""
-    return (shape[0], shape[1]) if len(shape) == 2 else (1, prod(shape))
+    """Rows and columns of an argument; a vector is one row, and of more dimensions the last one is a row."""
+    return (prod(shape[:-1]), shape[-1]) if len(shape) > 1 else (1, prod(shape))
 
 
 class Touched:
     """Collects which parts of the arguments of a launch are read and written, as shares of their elements."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._tensors = tensors
         self._parts = {name: _Parts(tensor) for name, tensor in tensors.items()}
 
     def add(self, kind: str, argument: str, offsets: np.ndarray) -> None:
-        """Counts elements that one access of that kind touches; offsets in bounds, one-dimensional."""
-        self._parts[argument].add(kind, offsets)
+        """Counts elements that one access of that kind touches; offsets in bounds of the storage, one-dimensional."""
+        position, within = self._tensors[argument].positions(offsets)
+        self._parts[argument].add(kind, position[within])
 
     def add_access(self, access: Access) -> None:
         """Counts the live lanes of an access."""
@@ -263,19 +265,27 @@ def owners_of_parts(tensor: Tensor, owner: Callable[[np.ndarray], np.ndarray] | 
     return np.asarray(owner(first)), np.asarray(owner(last))
 
 
-def cells(values: np.ndarray, start: int, accesses: Sequence[Access], grid: Program) -> Cells:
-    """Elements from `start` on with these values; their owners are the programs that store them, or else first load them."""
-    owner, count = np.full(values.size, -1, np.int64), np.zeros(values.size, np.int32)
-    lane, line = np.zeros(values.size, np.int64), np.zeros(values.size, np.int32)
+def cells(values: np.ndarray, start: int, tensor: Tensor, accesses: Sequence[Access], grid: Program) -> Cells:
+    """Elements of a tensor from `start` on with these values, counted row by row.
+
+    Their owners are the programs that store them, or else first load them. Where several elements of a view lie at one place of
+    the storage, an access to it is one to all of them.
+    """
+    index = np.arange(start, start + values.size, dtype=np.int64)
+    places, which = np.unique(tensor.places(index), return_inverse=True)
+    owner, count = np.full(places.size, -1, np.int64), np.zeros(places.size, np.int32)
+    lane, line = np.zeros(places.size, np.int64), np.zeros(places.size, np.int32)
     for kind in ("load", "store"):
-        for access in (access for access in accesses if access.kind == kind):
+        for access in (access for access in accesses if access.kind == kind and places.size):
             lanes = np.flatnonzero((access.live & ~access.out_of_bounds).reshape(-1))
-            at = access.offsets.reshape(-1)[lanes] - start
-            near = (at >= 0) & (at < values.size)
+            offsets = access.offsets.reshape(-1)[lanes]
+            at = np.minimum(np.searchsorted(places, offsets), places.size - 1)
+            near = places[at] == offsets
             at, lanes = at[near], lanes[near]
             count[at] += 1
             if kind == "load":
                 fresh = owner[at] < 0
                 at, lanes = at[fresh], lanes[fresh]
             owner[at], lane[at], line[at] = linear(access.program, grid), lanes, access.line
-    return Cells(start, values.astype(np.float32), ~is_undefined(values), owner, lane, line, count)
+    shown = values.astype(np.float32)
+    return Cells(start, shown, ~is_undefined(values), owner[which], lane[which], line[which], count[which])

@@ -111,8 +111,12 @@ def _plain_story(request: Request) -> str:
     sizes = ", ".join(f"{name} **{value:,}**" for name, value in request.problem.sizes.items())
     if not launch.programs:
         return f"{sizes}: **0** programs, nothing to launch."
-    grid = " × ".join(f"{programs:,}" for programs in launch.grid)
-    return f"{sizes}: a grid of {grid}, **{launch.programs:,}** program{'' if launch.programs == 1 else 's'}."
+    many = f"**{launch.programs:,}** program{'' if launch.programs == 1 else 's'}"
+    used = max(axis for axis, programs in enumerate(launch.grid) if programs > 1 or axis == 0) + 1
+    if used == 1:
+        return f"{sizes}: {many}."
+    grid = " × ".join(f"{programs:,}" for programs in launch.grid[:used])
+    return f"{sizes}: {many} in a grid of {grid}."
 
 
 def _blocks(request: Request) -> list[tuple[str, int]]:

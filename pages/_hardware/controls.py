@@ -61,6 +61,7 @@ def _examples(shown: Shown) -> None:
         if st.session_state[key]:
             state.start_over({"operator": name, **found[st.session_state[key]].texts, "gpu": shown.gpu})
 
-    st.pills("Examples", list(found), default=active, key=key, on_change=chosen)
+    if found:
+        st.pills("Examples", list(found), default=active, key=key, on_change=chosen)
     if active:
         st.caption(found[active].lesson)
