@@ -19,6 +19,7 @@ from kernels.operator import Numbers, Problem
 from kernels.runtime.draw import draw
 from kernels.runtime.records import EVERYTHING, unravel
 from kernels.runtime.request import Request
+from kernels.runtime.script import script
 from kernels.runtime.trace import trace
 from viz import memory, theme
 
@@ -98,6 +99,18 @@ def test_memory_of_three_dimensions_is_drawn_whole(known):
     figure = memory.blocks_figure((given, result), 0, [], theme.style(False), 4)
     texts = [text for trace in figure["data"] for text in trace.get("text") or ()]
     assert len(texts) >= 60
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_script_of_a_minimal_operator_runs(known, path, tmp_path):
+    operator = registry.find(path.stem)
+    problem = small(operator)
+    text = script(Request(operator.name, problem, operator.tiling(problem)))
+    (tmp_path / "launch.py").write_text(text)
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, str(tmp_path / "launch.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr[-1500:]
 
 
 def test_the_values_of_a_gather_are_numpys():

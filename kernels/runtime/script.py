@@ -7,7 +7,8 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 
-from ..launch import Filling, Launch, Tensor, short
+from ..launch import Filling, Launch, Tensor, TypeName, short
+from ..launch.dtypes import TABLE
 from ..operator import Operator
 from ..values import UNIT
 from .request import Request
@@ -16,7 +17,7 @@ MOST_LINES = 30
 WIDTH = 110
 
 _VALUES = """
-def values(stream, *shape, mean=0.0, scale=1.0):  # the explorer's seeded inputs
+def seeded(stream, *shape, mean=0.0, scale=1.0):  # the explorer's seeded inputs
     i = torch.arange(torch.Size(shape).numel(), device=D)
     h = (i + (i >> 32) * 977 + stream * 16777619 + {seed} * 40503) & 0xFFFFFFFF
     for _ in range(2): h = ((h >> 16) ^ h) * 0x45D9F3B & 0xFFFFFFFF
@@ -35,7 +36,7 @@ def script(request: Request) -> str:
     ]
     after = [
         *_VALUES.format(seed=plain.seed, unit=UNIT, dtype=plain.problem.dtype).strip().split("\n"),
-        *_tensors(launch),
+        *_tensors(launch, plain.problem.dtype),
         _call(launch),
         *_check(operator, launch),
     ]
@@ -80,39 +81,49 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _tensors(launch: Launch) -> Iterator[str]:
+def _tensors(launch: Launch, dtype: str) -> Iterator[str]:
     inputs = {name: tensor for name, tensor in launch.tensors.items() if tensor.filling}
-    yield "; ".join(f"{_short(name)} = {_filled(tensor)}" for name, tensor in inputs.items())
+    yield "; ".join(f"{short(name)} = {_filled(tensor, dtype)}" for name, tensor in inputs.items())
     outputs = {name: tensor for name, tensor in launch.tensors.items() if not tensor.filling}
     yield "; ".join(
-        f"{_short(name)} = torch.empty({tensor.shape}, dtype=torch.{tensor.dtype}, device=D)"
-        for name, tensor in outputs.items()
+        f"{short(name)} = torch.empty({tensor.shape}, dtype=torch.{tensor.dtype}, device=D)" for name, tensor in outputs.items()
     )
 
 
-def _filled(tensor: Tensor) -> str:
+def _filled(tensor: Tensor, dtype: str) -> str:
+    """The seeded values of an input: converted where its dtype is not that of the others, and in its own strides."""
     filling = tensor.filling
     assert isinstance(filling, Filling)
     mean = f", mean={filling.mean}" if filling.mean else ""
     scale = f", scale={filling.scale}" if filling.scale != 1 else ""
-    return f"values({', '.join(map(str, (filling.stream, *tensor.shape)))}{mean}{scale})"
-
-
-def _short(name: str) -> str:
-    return short(name)
+    values = f"seeded({', '.join(map(str, (filling.stream, *tensor.shape)))}{mean}{scale})"
+    if tensor.dtype != dtype:
+        whole = "" if TABLE[tensor.dtype].is_floating else ".round()"
+        values = f"{values}{whole}.to(torch.{tensor.dtype})"
+    if tensor.is_contiguous and tensor.extent == tensor.numel:
+        return values
+    storage = f"torch.zeros({tensor.extent}, dtype=torch.{tensor.dtype}, device=D)"
+    return f"{storage}.as_strided({tensor.shape}, {tensor.steps}, {tensor.offset}).copy_({values})"
 
 
 def _call(launch: Launch) -> str:
     grid = ", ".join(map(str, launch.grid))
-    arguments = [_short(name) if isinstance(value, Tensor) else repr(value) for name, value in launch.arguments.items()]
-    constants = [f"{name}={f'tl.{value}' if isinstance(value, str) else value}" for name, value in launch.constants.items()]
+    arguments = [short(name) if isinstance(value, Tensor) else repr(value) for name, value in launch.arguments.items()]
+    constants = [f"{name}={_constant(value)}" for name, value in launch.constants.items()]
     options = f"num_warps={launch.num_warps}, num_stages={launch.num_stages}"
     return f"{launch.kernel.fn.__name__}[({grid})]({', '.join((*arguments, *constants))}, {options})"
 
 
+def _constant(value: object) -> str:
+    return f"tl.{value}" if isinstance(value, TypeName) else repr(value)
+
+
 def _check(operator: Operator, launch: Launch) -> Iterator[str]:
-    """Compares with PyTorch and with float64, output by output."""
-    inputs = ", ".join(_short(name) for name, tensor in launch.tensors.items() if tensor.filling)
+    """Compares with PyTorch and with float64, output by output; prints the outputs where there is no version in PyTorch."""
+    if not operator.expression:
+        yield from (f"print({short(name)})" for name, tensor in launch.tensors.items() if tensor.is_output)
+        return
+    inputs = ", ".join(short(name) for name, tensor in launch.tensors.items() if tensor.filling)
     ours = ", ".join(operator.results.get(name, name) for name in operator.outputs)
     values = {name: repr(launch.arguments[name]) for name in (one.name for one in operator.parameters)}
     yield f"def pytorch({inputs}): return {operator.expression.format(**values)}"
