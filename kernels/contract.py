@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import sentence
 from .launch import Launch, unwrapped
 from .operator import Numbers, Operator, Problem
+
+if TYPE_CHECKING:
+    from .runtime.records import Access
 
 RIGHT, WRONG, MISSING = "right", "wrong", "missing"
 MOST_PROGRAMS = 64
@@ -53,19 +56,24 @@ def _launch(operator: Operator) -> Launch:
     return operator.plan(problem, operator.tiling(problem))
 
 
-def _of_launch(operator: Operator) -> Iterator[str]:
-    """The arguments are those of the kernel, all programs run, and none reaches outside of its tensors."""
+def _accesses(launch: Launch) -> tuple[Access, ...]:
+    """What the first programs of a launch load and store, all of them where there are few."""
     from .runtime.records import unravel
     from .runtime.trace import trace
 
+    programs = [unravel(number, launch.grid) for number in range(min(launch.programs, MOST_PROGRAMS))]
+    return trace(launch, programs).accesses
+
+
+def _of_launch(operator: Operator) -> Iterator[str]:
+    """The arguments are those of the kernel, all programs run, and none reaches outside of its tensors."""
     launch, _ = unwrapped(_launch(operator))
     names, given = set(inspect.signature(launch.kernel.fn).parameters), {*launch.arguments, *launch.constants}
     if names != given:
         yield from (f"the kernel has {name}, and the launch gives none" for name in sorted(names - given))
         yield from (f"the launch gives {name}, and the kernel has none" for name in sorted(given - names))
         return
-    programs = [unravel(number, launch.grid) for number in range(min(launch.programs, MOST_PROGRAMS))]
-    accesses = trace(launch, programs).accesses
+    accesses = _accesses(launch)
     for access in accesses:
         if access.out_of_bounds.any():
             verb = "stores" if access.kind == "store" else "loads"
@@ -91,13 +99,11 @@ def _of_axes(operator: Operator) -> Iterator[str]:
 
 def _of_owner(operator: Operator) -> Iterator[str]:
     """The program that writes an element is the one that the closed form names."""
-    from .runtime.records import linear, unravel
-    from .runtime.trace import trace
+    from .runtime.records import linear
 
     problem = small(operator)
     tiling, launch = operator.tiling(problem), _launch(operator)
-    programs = [unravel(number, launch.grid) for number in range(min(launch.programs, MOST_PROGRAMS))]
-    for access in trace(launch, programs).accesses:
+    for access in _accesses(launch):
         elements = access.offsets[access.live & ~access.out_of_bounds]
         if access.kind != "store" or not elements.size:
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,12 @@ from .records import WhatIf
 SLOT_BITS = 44
 GAP_STREAM = 100
 PAGE_BITS = 12
+
+
+def slot_of(address: Any) -> Any:
+    """The slot that an address, or each of an array, belongs to, counted from 1; half a slot below it still does."""
+    return address + (1 << (SLOT_BITS - 1)) >> SLOT_BITS
+
 
 # A NaN whose bits say "nobody defined this": it spreads through arithmetic as real undefined values do, survives conversion
 # between float16, float32 and float64 (the payload sits in the ten highest bits of the mantissa), and no computation makes it.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from triton.runtime import interpreter
 
-from .memory import SLOT_BITS, VirtualTensor
+from .memory import VirtualTensor, slot_of
 
 NOWHERE = "An access goes to an address that belongs to no argument."
 
@@ -64,7 +64,7 @@ class Reach:
         self.no_mask = no_mask
         self.by_slot: dict[int, list[VirtualTensor]] = {}
         for tensor in tensors:
-            self.by_slot.setdefault(tensor.base >> SLOT_BITS, []).append(tensor)
+            self.by_slot.setdefault(slot_of(tensor.base), []).append(tensor)
 
     def of(self, slot: int) -> VirtualTensor | None:
         """The first argument that lies in a slot."""
@@ -81,7 +81,7 @@ class Reach:
         Raises NotImplementedError for live lanes that point nowhere.
         """
         addresses = pointers.data.astype(np.int64)
-        slots = addresses + (1 << (SLOT_BITS - 1)) >> SLOT_BITS  # half a slot below still belongs to an argument
+        slots = slot_of(addresses)
         live = np.ones_like(asked) if self.no_mask else asked
         first = int(slots.flat[0])
         if slots.size == 1 or (slots == first).all():

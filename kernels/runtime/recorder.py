@@ -24,7 +24,7 @@ from . import atomics
 from . import interpreter as ours
 from .given import LoopVariable, given
 from .libdevice import computed
-from .memory import SLOT_BITS, VirtualTensor, is_undefined, undefined
+from .memory import VirtualTensor, is_undefined, slot_of, undefined
 from .probe import probed, watched_by
 from .reach import Part, Reach
 from .records import UNKNOWN_TOTAL, Access, Limits, Program, Step, Turn, Variable, WhatIf
@@ -295,7 +295,7 @@ class Recorder:
             data = data.reshape(())
         if not value.dtype.is_ptr():
             return Variable(data, str(value.dtype))
-        tensor = self.reach.of(int(data.flat[0]) + (1 << (SLOT_BITS - 1)) >> SLOT_BITS)
+        tensor = self.reach.of(slot_of(int(data.flat[0])))
         if tensor is None:
             return None
         return Variable((data.astype(np.int64) - tensor.base) // tensor.element_size(), "offset", tensor.name)
